@@ -1,0 +1,249 @@
+// The RapidJSON side of json.hpp.
+//
+// Input is hostile: depth is measured before parsing (values are destroyed and printed recursively), the parser is the
+// iterative one, strings must be UTF-8. Duplicate members are folded after parsing (the last wins), so that no two
+// readers of one document can disagree about a member.
+#include "conf/base/json.hpp"
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+constexpr unsigned kParseFlags =
+    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag;
+
+std::string position_text(std::string_view text, std::size_t offset) {
+  std::size_t line = 1;
+  std::size_t column = 1;
+  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
+    if (text[i] == '\n') {
+      ++line;
+      column = 1;
+    } else {
+      ++column;
+    }
+  }
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+// Offset of the bracket that opens level max_depth + 1, or npos. Brackets inside strings do not count.
+std::size_t too_deep_at(std::string_view text, unsigned max_depth) noexcept {
+  unsigned depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+      continue;
+    }
+    if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > max_depth) return i;
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return std::string_view::npos;
+}
+
+std::string_view name_of(const Json::Member& m) noexcept { return {m.name.GetString(), m.name.GetStringLength()}; }
+
+bool has_duplicates(const Json& object) {
+  const auto n = object.MemberCount();
+  if (n <= 12) {
+    for (auto a = object.MemberBegin(); a != object.MemberEnd(); ++a)
+      for (auto b = a + 1; b != object.MemberEnd(); ++b)
+        if (a->name == b->name) return true;
+    return false;
+  }
+  std::unordered_set<std::string_view> seen(n);
+  for (auto& m : object.GetObject())
+    if (!seen.insert({m.name.GetString(), m.name.GetStringLength()}).second) return true;
+  return false;
+}
+
+// Keeps the place of the first and the value of the last of equal names.
+void fold_duplicates(Json& value, JsonDoc::AllocatorType& alloc) {
+  if (value.IsArray()) {
+    for (auto& item : value.GetArray()) fold_duplicates(item, alloc);
+    return;
+  }
+  if (!value.IsObject()) return;
+  if (has_duplicates(value)) {
+    Json folded(rapidjson::kObjectType);
+    std::unordered_map<std::string_view, rapidjson::SizeType> place;
+    for (auto& m : value.GetObject()) {
+      const std::string_view name{m.name.GetString(), m.name.GetStringLength()};
+      const auto [it, fresh] = place.emplace(name, folded.MemberCount());
+      if (fresh) {
+        // The view stays valid: a moved name keeps its text in the allocator, a short one inside `folded` may move,
+        // so short names are copied to the allocator first.
+        Json owned;
+        char* text = static_cast<char*>(alloc.Malloc(name.size() + 1));
+        std::copy(name.begin(), name.end(), text);
+        text[name.size()] = 0;
+        owned.SetString(rapidjson::StringRef(text, name.size()));
+        place.erase(it);
+        place.emplace(std::string_view(text, name.size()), folded.MemberCount());
+        folded.AddMember(owned, m.value, alloc);
+      } else {
+        (folded.MemberBegin() + it->second)->value = m.value;
+      }
+    }
+    value = folded;
+  }
+  for (auto& m : value.GetObject()) fold_duplicates(m.value, alloc);
+}
+
+// RapidJSON prints 2.0 as "2.0"; JSON users of this program expect the number as Lua would print it.
+class LuaWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
+ public:
+  using Base = rapidjson::Writer<rapidjson::StringBuffer>;
+  using Base::Base;
+  bool Double(double d) {
+    const std::string text = number_text(d);
+    return RawValue(text.data(), text.size(), rapidjson::kNumberType);
+  }
+};
+
+void write_sorted(const Json& value, LuaWriter& out) {
+  if (value.IsArray()) {
+    out.StartArray();
+    for (const auto& item : value.GetArray()) write_sorted(item, out);
+    out.EndArray();
+    return;
+  }
+  if (value.IsObject()) {
+    std::vector<const Json::Member*> members;
+    members.reserve(value.MemberCount());
+    for (const auto& m : value.GetObject()) members.push_back(&m);
+    std::sort(members.begin(), members.end(), [](auto* a, auto* b) { return name_of(*a) < name_of(*b); });
+    out.StartObject();
+    for (const auto* m : members) {
+      out.Key(m->name.GetString(), m->name.GetStringLength());
+      write_sorted(m->value, out);
+    }
+    out.EndObject();
+    return;
+  }
+  value.Accept(out);
+}
+
+}  // namespace
+
+Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.max_bytes)
+    return Error{Errc::too_large, {},
+                 "JSON text of " + std::to_string(text.size()) + " bytes is over the limit of " +
+                     std::to_string(limits.max_bytes),
+                 "json", false};
+  if (const auto at = too_deep_at(text, limits.max_depth); at != std::string_view::npos)
+    return invalid("nested deeper than " + std::to_string(limits.max_depth) + " levels at " + position_text(text, at));
+  JsonDoc doc;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  doc.ParseStream<kParseFlags>(stream);
+  if (doc.HasParseError()) {
+    std::string reason = rapidjson::GetParseError_En(doc.GetParseError());
+    if (!reason.empty() && reason.back() == '.') reason.pop_back();
+    return invalid(reason + " at " + position_text(text, doc.GetErrorOffset()));
+  }
+  fold_duplicates(doc, doc.GetAllocator());
+  return doc;
+}
+
+std::string to_json(const Json& value) {
+  rapidjson::StringBuffer buffer;
+  LuaWriter writer(buffer);
+  value.Accept(writer);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+std::string canonical_json(const Json& value) {
+  rapidjson::StringBuffer buffer;
+  LuaWriter writer(buffer);
+  write_sorted(value, writer);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+const Json* find(const Json& object, std::string_view name) noexcept {
+  if (!object.IsObject()) return nullptr;
+  for (auto it = object.MemberBegin(); it != object.MemberEnd(); ++it)
+    if (name_of(*it) == name) return &it->value;
+  return nullptr;
+}
+
+std::string_view text_of(const Json& value) noexcept {
+  return value.IsString() ? std::string_view(value.GetString(), value.GetStringLength()) : std::string_view();
+}
+
+const char* type_name(const Json& value) noexcept {
+  switch (value.GetType()) {
+    case rapidjson::kObjectType: return "object";
+    case rapidjson::kArrayType: return "array";
+    case rapidjson::kStringType: return "string";
+    case rapidjson::kNumberType: return "number";
+    case rapidjson::kNullType: return "null";
+    default: return "boolean";
+  }
+}
+
+std::string number_text(double value) {
+  char buffer[40];
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  std::snprintf(buffer, sizeof buffer, "%.14g", value);
+  return buffer;
+}
+
+void set_member(Json& object, std::string_view name, Json value, JsonDoc::AllocatorType& alloc) {
+  for (auto it = object.MemberBegin(); it != object.MemberEnd(); ++it) {
+    if (name_of(*it) != name) continue;
+    it->value = value;
+    return;
+  }
+  Json key(name.data(), static_cast<rapidjson::SizeType>(name.size()), alloc);
+  object.AddMember(key, value, alloc);
+}
+
+bool equal_json(const Json& a, const Json& b) noexcept {
+  if (a.IsNumber() && b.IsNumber()) {
+    if (a.IsUint64() && b.IsUint64()) return a.GetUint64() == b.GetUint64();
+    if (a.IsInt64() && b.IsInt64()) return a.GetInt64() == b.GetInt64();
+    return a.GetDouble() == b.GetDouble();
+  }
+  if (a.GetType() != b.GetType()) return false;
+  if (a.IsString()) return text_of(a) == text_of(b);
+  if (a.IsArray()) {
+    if (a.Size() != b.Size()) return false;
+    for (rapidjson::SizeType i = 0; i < a.Size(); ++i)
+      if (!equal_json(a[i], b[i])) return false;
+    return true;
+  }
+  if (a.IsObject()) {
+    if (a.MemberCount() != b.MemberCount()) return false;
+    // Equal documents mostly keep their order: look at the same place first.
+    auto hint = b.MemberBegin();
+    for (auto it = a.MemberBegin(); it != a.MemberEnd(); ++it, ++hint) {
+      const Json* other = name_of(*hint) == name_of(*it) ? &hint->value : find(b, name_of(*it));
+      if (other == nullptr || !equal_json(it->value, *other)) return false;
+    }
+    return true;
+  }
+  return true;
+}
+
+}  // namespace sluice
