@@ -1,0 +1,25 @@
+// What a plugin's handler of rewrite, access or before_proxy decides.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace sluice::sdk {
+
+enum class Phase : std::uint8_t { rewrite, access, before_proxy, header_filter, body_filter, log };
+inline constexpr int kPhaseCount = 6;
+const char* phase_name(Phase phase) noexcept;
+
+struct Verdict {
+  enum class Kind : std::uint8_t { proceed, pause, reply };
+  Kind kind = Kind::proceed;
+  std::uint16_t status = 0;              // reply
+  std::chrono::nanoseconds delay{0};     // pause: the request goes on after that long; the worker is never blocked
+
+  static constexpr Verdict proceed() noexcept { return {}; }
+  static constexpr Verdict pause(std::chrono::nanoseconds d) noexcept { return {Kind::pause, 0, d}; }
+  // The body, if any, was put into RequestContext::reply; see RequestContext::respond.
+  static constexpr Verdict reply(std::uint16_t status) noexcept { return {Kind::reply, status, {}}; }
+};
+
+}  // namespace sluice::sdk
