@@ -11,7 +11,7 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
 
 add_library(sluice_flags INTERFACE)
-target_include_directories(sluice_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(sluice_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 target_compile_options(sluice_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers
                        -fno-omit-frame-pointer)
 target_compile_definitions(sluice_flags INTERFACE
