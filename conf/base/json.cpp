@@ -91,15 +91,13 @@ void fold_duplicates(Json& value, JsonDoc::AllocatorType& alloc) {
       const std::string_view name{m.name.GetString(), m.name.GetStringLength()};
       const auto [it, fresh] = place.emplace(name, folded.MemberCount());
       if (fresh) {
-        // The view stays valid: a moved name keeps its text in the allocator, a short one inside `folded` may move,
-        // so short names are copied to the allocator first.
-        Json owned;
+        // The map's view must outlive the moves inside `folded`: it looks at a text in the allocator.
         char* text = static_cast<char*>(alloc.Malloc(name.size() + 1));
         std::copy(name.begin(), name.end(), text);
         text[name.size()] = 0;
-        owned.SetString(rapidjson::StringRef(text, name.size()));
         place.erase(it);
         place.emplace(std::string_view(text, name.size()), folded.MemberCount());
+        Json owned(text, static_cast<rapidjson::SizeType>(name.size()), alloc);
         folded.AddMember(owned, m.value, alloc);
       } else {
         (folded.MemberBegin() + it->second)->value = m.value;
@@ -217,6 +215,25 @@ void set_member(Json& object, std::string_view name, Json value, JsonDoc::Alloca
   }
   Json key(name.data(), static_cast<rapidjson::SizeType>(name.size()), alloc);
   object.AddMember(key, value, alloc);
+}
+
+Json copy_json(const Json& value, JsonDoc::AllocatorType& alloc) {
+  switch (value.GetType()) {
+    case rapidjson::kObjectType: {
+      Json out(rapidjson::kObjectType);
+      for (const auto& m : value.GetObject())
+        out.AddMember(copy_json(m.name, alloc), copy_json(m.value, alloc), alloc);
+      return out;
+    }
+    case rapidjson::kArrayType: {
+      Json out(rapidjson::kArrayType);
+      out.Reserve(value.Size(), alloc);
+      for (const auto& item : value.GetArray()) out.PushBack(copy_json(item, alloc), alloc);
+      return out;
+    }
+    case rapidjson::kStringType: return Json(value.GetString(), value.GetStringLength(), alloc);
+    default: return Json(value, alloc);
+  }
 }
 
 bool equal_json(const Json& a, const Json& b) noexcept {

@@ -30,6 +30,8 @@ std::string_view text_of(const Json& value) noexcept;                  // string
 const char* type_name(const Json& value) noexcept;  // object array string number boolean null
 std::string number_text(double value);              // up to 14 significant digits, no trailing zeros
 void set_member(Json& object, std::string_view name, Json value, JsonDoc::AllocatorType& alloc);  // add or replace
+// Deep copy. RapidJSON's own CopyFrom shares strings made from literals and references; this one owns all it holds.
+Json copy_json(const Json& value, JsonDoc::AllocatorType& alloc);
 bool equal_json(const Json& a, const Json& b) noexcept;  // deep, member order ignored, 1 == 1.0
 
 }  // namespace sluice
