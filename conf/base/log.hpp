@@ -29,5 +29,6 @@ inline void notice(std::string_view m) noexcept { write(Level::notice, m); }
 inline void warn(std::string_view m) noexcept { write(Level::warn, m); }
 inline void error(std::string_view m) noexcept { write(Level::error, m); }
 inline void crit(std::string_view m) noexcept { write(Level::crit, m); }
+inline void alert(std::string_view m) noexcept { write(Level::alert, m); }
 
 }  // namespace sluice::log
