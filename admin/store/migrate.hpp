@@ -1,0 +1,14 @@
+// The layout of the store's file and the way from older layouts to this one.
+//
+// `PRAGMA user_version` holds the layout's number. Each step is one transaction; a file of a newer program is refused.
+#pragma once
+
+#include "admin/store/sqlite.hpp"
+
+namespace sluice::admin {
+
+inline constexpr int kStoreLayout = 1;
+
+Result<void> migrate(sqlite::Database& db);
+
+}  // namespace sluice::admin
