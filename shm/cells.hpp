@@ -136,7 +136,6 @@ class Cells {
   bool real_cell(const Entry& e, std::uint32_t i) const noexcept;
   Word sum_cell_locked(std::uint32_t cell, bool real) const noexcept;
   Word* page_cells(std::uint32_t page) const noexcept;  // page 0 = retired, worker w = w + 1
-  std::uint64_t pages_in_use() const noexcept;
   void recover() const noexcept;
 
   std::byte* base_;
