@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
+#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -24,7 +26,7 @@ class Arena {
   void* allocate(std::size_t bytes, std::size_t align = alignof(std::max_align_t)) noexcept {
     const std::size_t mask = align - 1;
     char* p = reinterpret_cast<char*>((reinterpret_cast<std::size_t>(cursor_) + mask) & ~mask);
-    if (cursor_ == nullptr || bytes > static_cast<std::size_t>(end_ - p) || p > end_) return allocate_slow(bytes, align);
+    if (cursor_ == nullptr || p > end_ || bytes > static_cast<std::size_t>(end_ - p)) return allocate_slow(bytes, align);
     cursor_ = p + bytes;
     return p;
   }

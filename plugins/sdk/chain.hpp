@@ -49,6 +49,8 @@ class OwnedChain {
   OwnedChain() = default;
   // members: each name once; sorted here by priority (highest first, then name). Disabled ones are left out.
   explicit OwnedChain(std::vector<std::shared_ptr<const PluginInstance>> members);
+  OwnedChain(OwnedChain&&) noexcept = default;              // the spans point into the vectors: moved with them,
+  OwnedChain& operator=(OwnedChain&&) noexcept = default;   // never copied
   const Chain& view() const noexcept { return chain_; }
 
  private:

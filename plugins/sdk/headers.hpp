@@ -4,6 +4,7 @@
 // lengths first: heads are short, and the fields the gateway itself asks for carry an id set when the head was parsed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>

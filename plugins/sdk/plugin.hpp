@@ -19,9 +19,15 @@
 //     static const schema::Node& metadata_schema();                      // plugin_metadata; absent: any object
 //     static const schema::Node& consumer_schema();                      // authentication plugins
 //     static std::string_view consumer_key_field();                      // "key" of key-auth: unique over consumers
-//     static Result<std::string> check(const Json& conf);                // cross-field rules; "" when fine, else the message
+//     static std::string check_first(const Json& conf);                  // rules that come before the schema: "" or message
+//     static std::string check(const Json& conf);                        // cross-field rules after it: "" or the message
 //     static std::span<const PublicApi> public_apis();
 //   };
+//
+// The class lives in namespace sluice::plugins::<folder with underscores>, in plugins/<folder>/<folder with
+// underscores>.hpp, and is known to the registry as `Plugin`:
+//
+//   namespace sluice::plugins::ip_restriction { class IpRestriction { … }; using Plugin = IpRestriction; }
 //
 // The request path sees only PluginInstance: function pointers and a const void*.
 #pragma once
@@ -29,6 +35,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -8,6 +8,7 @@
 // request resumes. Nothing else reads a clock on the request path.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -106,6 +107,7 @@ class RequestContext {
   std::string_view request_line;  // as received
   std::uint64_t request_bytes = 0;   // head and body octets received
   std::string_view request_id;       // 32 hex digits, made on first use by the variables
+  std::string_view apisix_request_id;  // as a plugin (request-id) wants it known; empty: request_id
   std::optional<std::string_view> request_body;  // only where something declared that it reads it
   bool request_body_too_large = false;           // for the reader's own limit
 
@@ -135,6 +137,7 @@ class RequestContext {
   // ---- answer
   std::uint16_t status = 0;
   HeaderList response_headers;             // what goes to the client
+  const HeaderList* upstream_headers = nullptr;  // as the node sent them (`upstream_http_*`); nullptr: none kept
   ResponseSource source = ResponseSource::none;
   ReplyBody reply;
   std::uint64_t bytes_sent = 0;            // head and body octets sent to the client
@@ -191,5 +194,7 @@ class RequestContext {
 
 // 32 lower-case hex digits from a per-process generator; stable for the request once made.
 std::string_view request_id_of(RequestContext& ctx) noexcept;
+// From the same generator: fast, different in every process, not secret.
+std::uint64_t random_u64() noexcept;
 
 }  // namespace sluice::sdk

@@ -4,6 +4,7 @@
 // does not exist compiles too and is absent for every request. The complete list is the table in variable.cpp.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,11 +18,17 @@ struct Value {
   Type type = Type::absent;
   bool boolean = false;
   double number = 0;
-  std::string_view text;                      // text; also the printed form of number and boolean
+  std::string_view text;                      // text; also the printed form of the other types
   std::span<const std::string_view> list;
 
   bool exists() const noexcept { return type != Type::absent; }
   static Value of(std::string_view t) noexcept { return {Type::text, false, 0, t, {}}; }
+  static Value of_boolean(bool b) noexcept { return {Type::boolean, b, 0, b ? "true" : "false", {}}; }
+  static Value of_number(double n, std::string_view printed) noexcept { return {Type::number, false, n, printed, {}}; }
+  // The text of a list is its items joined by commas.
+  static Value of_list(std::span<const std::string_view> items, std::string_view joined) noexcept {
+    return {Type::list, false, 0, joined, items};
+  }
   static Value absent() noexcept { return {}; }
 };
 
