@@ -1,0 +1,248 @@
+#include "master/start.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "admin/process.hpp"
+#include "conf/base/log.hpp"
+#include "master/admin_key.hpp"
+#include "master/check.hpp"
+#include "master/generation.hpp"
+#include "master/pid_file.hpp"
+#include "master/title.hpp"
+#include "plugins/sdk/registry.hpp"
+#include "worker/process/worker_main.hpp"
+
+namespace sluice::master {
+
+namespace {
+
+int refuse(const Error& error) {
+  std::fprintf(stderr, "sluice: %s\n", error.message().c_str());
+  return 1;
+}
+
+std::string configured_key(const conf::NodeConfig& node) {
+  for (const conf::AdminKeyEntry& entry : node.admin.keys)
+    if (!entry.viewer()) return entry.key;
+  return {};
+}
+
+// The file exists and is the children's before they need it: after the drop they could not make it.
+void hand_over_file(const std::string& path, const Account& account) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (fd < 0) return;
+  if (account.switch_to && fchown(fd, account.uid, account.gid) != 0)
+    log::warn(path + ": cannot give it to " + account.name + ": " + std::strerror(errno));
+  close(fd);
+}
+
+Result<void> open_logs(const conf::NodeConfig& node, const Paths& paths, const Account& account) {
+  const std::string error_log = paths.for_child(node.nginx.error_log);
+  if (node.nginx.error_log.rfind("/dev/", 0) != 0 && node.nginx.error_log != "stderr") {
+    hand_over_file(error_log, account);
+    if (node.nginx.access_log.enabled) hand_over_file(paths.for_child(node.nginx.access_log.path), account);
+  }
+  if (!log::open(error_log, log::parse_level(node.nginx.error_log_level, log::Level::warn), "master"))
+    return Error{Errc::io, error_log, std::string("cannot open the error log: ") + std::strerror(errno), "master"};
+  return {};
+}
+
+void tell(const conf::NodeConfig& node, const std::vector<std::string>& more) {
+  for (const std::string& w : node.warnings) log::warn(w);
+  for (const std::string& w : more) log::warn(w);
+  for (const std::string& n : node.notices) log::notice(n);
+  const sdk::EnabledPlugins enabled(node.plugins);
+  if (enabled.unbuilt().empty()) return;
+  std::string names;
+  for (const std::string& name : enabled.unbuilt()) names += (names.empty() ? "" : ", ") + name;
+  log::info("plugins in the node file that are not built: " + names);
+}
+
+std::string reachable(const conf::Listen& listen) {
+  const std::string ip = listen.ip == "0.0.0.0" || listen.ip == "::" ? "127.0.0.1" : listen.ip;
+  return "http://" + (ip.find(':') == std::string::npos ? ip : "[" + ip + "]") + ":" + std::to_string(listen.port);
+}
+
+void greet(const conf::NodeConfig& node, const AdminKey& key) {
+  const std::string proxy = node.apisix.listen.empty() ? "" : reachable(node.apisix.listen.front());
+  std::printf("sluice %s is ready: proxy %s", SLUICE_VERSION, proxy.empty() ? "off" : proxy.c_str());
+  if (node.admin.enabled && !node.file_provider()) {
+    const std::string admin = reachable(node.admin.listen);
+    std::printf(", Admin API %s\n", admin.c_str());
+    const char* shown = key.made_now ? key.key.c_str() : "$ADMIN_KEY";
+    if (key.made_now)
+      std::printf("\nAdmin key, made now and kept in %s:\n\n  %s\n", key.file.c_str(), key.key.c_str());
+    else if (!key.file.empty())
+      std::printf("The admin key is kept in %s: ADMIN_KEY=$(cat %s)\n", key.file.c_str(), key.file.c_str());
+    std::printf(
+        "\nA first route:\n\n"
+        "  curl -i -X PUT %s/apisix/admin/routes/1 -H \"X-API-KEY: %s\" -d '\n"
+        "  {\"uri\": \"/hello\", \"plugins\": {\"mocking\": {\"response_example\": \"hello from sluice\",\n"
+        "   \"content_type\": \"text/plain\"}}}'\n"
+        "  curl -i %s/hello\n\n",
+        admin.c_str(), shown, proxy.c_str());
+  } else {
+    std::printf("\n");
+  }
+  std::fflush(stdout);
+}
+
+// Everything of one running gateway that outlives generations.
+struct Gateway {
+  Options options;
+  Paths paths;
+  Account account;
+  AdminKey key;
+  Listeners listeners;
+  std::unique_ptr<shm::Catalog> catalog;
+  PidFile pid_file;
+};
+
+Result<Generation> next_generation(Gateway& gateway) {
+  Result<conf::NodeConfig> node = load_checked(gateway.paths.config_file);
+  if (!node) return node.error();
+  Result<AdminKey> key = effective_admin_key(std::getenv("ADMIN_KEY"), configured_key(*node), gateway.paths.data);
+  if (!key) return key.error();
+  std::vector<std::string> warnings;
+  wanted_dictionaries(*node, warnings);
+  // Listeners last: it is the one step that changes something outside this function.
+  const std::vector<ListenWish> wishes = wanted_listeners(*node);
+  tell(*node, warnings);
+  place_paths(*node, gateway.paths);
+  Result<Generation> generation = make_generation(std::move(*node), key->key);
+  if (!generation) return generation;
+  if (auto opened = gateway.listeners.replace(wishes); !opened) return opened.error();
+  return generation;
+}
+
+int worker_body(Gateway& gateway, const Generation& generation, int index, std::uint32_t slot) {
+  worker::WorkerStart start;
+  start.index = index;
+  start.slot = slot;
+  start.generation = generation.number;
+  start.node = generation.node.get();
+  start.catalog = gateway.catalog.get();
+  start.proxy_listeners = gateway.listeners.with_role(ListenSocket::Role::proxy);
+  start.bus_address = *gateway.listeners.open_bus();
+  start.master_pid = getppid();
+  return worker::run_worker(start);
+}
+
+int admin_body(Gateway& gateway, const Generation& generation, std::uint32_t slot) {
+  admin::AdminStart start;
+  start.slot = slot;
+  start.generation = generation.number;
+  start.node = generation.node.get();
+  start.catalog = gateway.catalog.get();
+  for (const ListenSocket& s : gateway.listeners.all())
+    if (s.role != ListenSocket::Role::proxy) start.listeners.push_back(s);
+  start.bus_fd = gateway.listeners.bus()->fd;
+  start.bus_address = *gateway.listeners.open_bus();
+  start.master_pid = getppid();
+  start.workers = generation.workers;
+  start.admin_key = generation.admin_key;
+  start.admin_key_from_environment = std::getenv("ADMIN_KEY") != nullptr;
+  start.config_dir = gateway.paths.child_config;
+  start.config_file = gateway.paths.config_file;
+  return admin::run_admin(start);
+}
+
+Result<Generation> first_generation(Gateway& gateway) {
+  Result<Paths> paths = choose_paths(gateway.options.prefix, gateway.options.config_file);
+  if (!paths) return paths.error();
+  gateway.paths = std::move(*paths);
+  Result<conf::NodeConfig> node = load_checked(gateway.paths.config_file);
+  if (!node) return node.error();
+  Result<Account> account = choose_account(node->sluice.user, node->sluice.group);
+  if (!account) return account.error();
+  gateway.account = *account;
+  if (auto made = prepare_paths(gateway.paths, node->sluice.data_dir, node->sluice.run_dir, gateway.account); !made)
+    return made.error();
+  if (auto held = gateway.pid_file.acquire(gateway.paths.pid_file()); !held) return held.error();
+  if (auto opened = open_logs(*node, gateway.paths, gateway.account); !opened) return opened.error();
+  Result<AdminKey> key = effective_admin_key(std::getenv("ADMIN_KEY"), configured_key(*node), gateway.paths.data);
+  if (!key) return key.error();
+  gateway.key = *key;
+  std::string limit_warning;
+  raise_open_files(node->nginx.worker_rlimit_nofile, limit_warning);
+  std::vector<std::string> warnings;
+  if (!limit_warning.empty()) warnings.push_back(limit_warning);
+  auto catalog = shm::Catalog::create(wanted_dictionaries(*node, warnings), shm::Catalog::kMaxWorkers);
+  if (!catalog) return catalog.error();
+  gateway.catalog = std::move(*catalog);
+  for (const std::string& w : node->warnings) std::fprintf(stderr, "sluice: warning: %s\n", w.c_str());
+  for (const std::string& w : warnings) std::fprintf(stderr, "sluice: warning: %s\n", w.c_str());
+  tell(*node, warnings);
+  if (auto opened = gateway.listeners.replace(wanted_listeners(*node)); !opened) return opened.error();
+  if (auto bus = gateway.listeners.open_bus(); !bus) return bus.error();
+  place_paths(*node, gateway.paths);
+  Result<Generation> generation = make_generation(std::move(*node), gateway.key.key);
+  if (generation) generation->number = 1;
+  return generation;
+}
+
+}  // namespace
+
+int run_gateway(const Options& options) {
+  Gateway gateway;
+  gateway.options = options;
+  Result<Generation> first = first_generation(gateway);
+  if (!first) return refuse(first.error());
+  set_title("sluice: master");
+  signal(SIGPIPE, SIG_IGN);
+  log::notice("sluice " SLUICE_VERSION " starts with " + std::to_string(first->workers) + " workers");
+  std::shared_ptr<const conf::NodeConfig> node = first->node;
+  Supervisor::Hooks hooks;
+  hooks.reload = [&gateway] { return next_generation(gateway); };
+  hooks.worker_body = [&gateway](const Generation& g, int index, std::uint32_t slot) {
+    return worker_body(gateway, g, index, slot);
+  };
+  hooks.admin_body = [&gateway](const Generation& g, std::uint32_t slot) { return admin_body(gateway, g, slot); };
+  hooks.on_ready = [&gateway, node] { greet(*node, gateway.key); };
+  Supervisor supervisor(std::move(*first), gateway.paths, gateway.account, gateway.listeners, *gateway.catalog,
+                        std::move(hooks));
+  const int code = supervisor.run();
+  gateway.pid_file.remove();
+  return code;
+}
+
+int check_config(const Options& options) {
+  Result<Paths> paths = choose_paths(options.prefix, options.config_file);
+  if (!paths) return refuse(paths.error());
+  Result<conf::NodeConfig> node = load_checked(paths->config_file);
+  if (!node) return refuse(node.error());
+  std::vector<std::string> warnings = node->warnings;
+  wanted_dictionaries(*node, warnings);
+  for (const std::string& w : warnings) std::fprintf(stderr, "sluice: warning: %s\n", w.c_str());
+  if (auto checked = check_resource_file(*node, paths->config_dir); !checked) return refuse(checked.error());
+  const std::string name = paths->config_file.empty() ? "the built-in configuration" : paths->config_file;
+  std::fprintf(stderr, "sluice: %s is valid\n", name.c_str());
+  return 0;
+}
+
+int send_signal(const Options& options) {
+  Result<Paths> paths = choose_paths(options.prefix, options.config_file);
+  if (!paths) return refuse(paths.error());
+  if (Result<conf::NodeConfig> node = conf::load_node_config(paths->config_file, conf::process_environment());
+      node && !node->sluice.run_dir.empty())
+    paths->run = node->sluice.run_dir[0] == '/' ? node->sluice.run_dir : paths->prefix + "/" + node->sluice.run_dir;
+  Result<pid_t> pid = running_master(paths->pid_file());
+  if (!pid) return refuse(pid.error());
+  const std::string& name = options.signal_name;
+  const int number = name == "stop" ? SIGTERM : name == "quit" ? SIGQUIT : name == "reload" ? SIGHUP
+                     : name == "reopen" ? SIGUSR1 : SIGUSR2;
+  if (kill(*pid, number) != 0)
+    return refuse(Error{Errc::io, paths->pid_file(), std::string("cannot signal the master: ") + std::strerror(errno), {}});
+  return 0;
+}
+
+}  // namespace sluice::master
