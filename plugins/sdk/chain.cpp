@@ -151,7 +151,7 @@ void log_exit(const PluginInstance& instance, std::uint16_t status, TimePoint no
 Verdict run_step(const Step& step, RequestContext& ctx) noexcept {
   if (!passes_filter(*step.instance, ctx)) return Verdict::proceed();
   const Verdict verdict = step.run(step.self, ctx);
-  if (verdict.kind != Verdict::Kind::reply) return verdict;
+  if (!verdict.ends_request()) return verdict;
   ctx.source = ResponseSource::apisix;
   if (verdict.status >= 400) {
     if (const auto& body = step.instance->meta.error_response) ctx.reply = {*body, {}, true};

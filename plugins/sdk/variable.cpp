@@ -113,7 +113,7 @@ constexpr Plain kPlain[] = {
     {"host", SLUICE_ALWAYS(host)},
     {"hostname", [](Ctx& c, Arg) noexcept { return c.process ? Value::of(c.process->hostname) : Value::absent(); }},
     {"request", SLUICE_ALWAYS(request_line)},
-    {"request_method", SLUICE_ALWAYS(method)},
+    {"request_method", [](Ctx& c, Arg) noexcept { return Value::of(c.upstream_method.empty() ? c.method : c.upstream_method); }},
     {"request_time", getters::request_time},
     {"request_length", SLUICE_NUMBER(c.request_bytes)},
     {"request_id", [](Ctx& c, Arg) noexcept { return Value::of(request_id_of(c)); }},
