@@ -136,6 +136,9 @@ Node Node::require_any(std::vector<Names> groups) const {
 Node Node::depends(std::string name, Names needed) const {
   return changed([&](Spec& s) { s.dependencies.push_back({std::move(name), std::move(needed), std::nullopt}); });
 }
+Node Node::depends(std::string name, Node whole) const {
+  return changed([&](Spec& s) { s.dependencies.push_back({std::move(name), {}, std::move(whole)}); });
+}
 Node Node::pattern_property(std::string regex, Node value) const {
   return changed([&](Spec& s) {
     Regex compiled = shared_regex(regex);

@@ -61,6 +61,7 @@ class Node {
   [[nodiscard]] Node require(Names names) const;
   [[nodiscard]] Node require_any(std::vector<Names> groups) const;  // anyOf of required lists
   [[nodiscard]] Node depends(std::string name, Names needed) const;
+  [[nodiscard]] Node depends(std::string name, Node whole) const;  // what the object must look like when `name` is there
   [[nodiscard]] Node pattern_property(std::string regex, Node value) const;
   [[nodiscard]] Node closed() const;                 // additionalProperties: false
   [[nodiscard]] Node additional(Node value) const;   // additionalProperties: {…}
