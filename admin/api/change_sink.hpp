@@ -1,5 +1,5 @@
 // The seam between those who change the configuration (Admin API, standalone file) and those who carry it to the
-// workers (the config bus; a stand-in in tests).
+// workers (the config bus; a stand-in in tests). Main thread only.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,6 @@ class ChangeSink {
 
   // Tells the workers that the list of enabled plugins has changed; JSON array of names.
   virtual void plugins_changed(const std::string& names_json) = 0;
-};
-
-// Where the carrier gets everything there is, for a worker that begins.
-class SnapshotSource {
- public:
-  virtual ~SnapshotSource() = default;
-  virtual std::uint64_t epoch() const = 0;
-  virtual std::uint64_t revision() const = 0;
-  virtual std::vector<live::Change> snapshot() const = 0;
 };
 
 }  // namespace sluice::admin

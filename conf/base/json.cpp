@@ -77,37 +77,6 @@ bool has_duplicates(const Json& object) {
   return false;
 }
 
-// Keeps the place of the first and the value of the last of equal names.
-void fold_duplicates(Json& value, JsonDoc::AllocatorType& alloc) {
-  if (value.IsArray()) {
-    for (auto& item : value.GetArray()) fold_duplicates(item, alloc);
-    return;
-  }
-  if (!value.IsObject()) return;
-  if (has_duplicates(value)) {
-    Json folded(rapidjson::kObjectType);
-    std::unordered_map<std::string_view, rapidjson::SizeType> place;
-    for (auto& m : value.GetObject()) {
-      const std::string_view name{m.name.GetString(), m.name.GetStringLength()};
-      const auto [it, fresh] = place.emplace(name, folded.MemberCount());
-      if (fresh) {
-        // The map's view must outlive the moves inside `folded`: it looks at a text in the allocator.
-        char* text = static_cast<char*>(alloc.Malloc(name.size() + 1));
-        std::copy(name.begin(), name.end(), text);
-        text[name.size()] = 0;
-        place.erase(it);
-        place.emplace(std::string_view(text, name.size()), folded.MemberCount());
-        Json owned(text, static_cast<rapidjson::SizeType>(name.size()), alloc);
-        folded.AddMember(owned, m.value, alloc);
-      } else {
-        (folded.MemberBegin() + it->second)->value = m.value;
-      }
-    }
-    value = folded;
-  }
-  for (auto& m : value.GetObject()) fold_duplicates(m.value, alloc);
-}
-
 // RapidJSON prints 2.0 as "2.0"; JSON users of this program expect the number as Lua would print it.
 class LuaWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
  public:
@@ -144,6 +113,36 @@ void write_sorted(const Json& value, LuaWriter& out) {
 
 }  // namespace
 
+void fold_duplicate_members(Json& value, JsonDoc::AllocatorType& alloc) {
+  if (value.IsArray()) {
+    for (auto& item : value.GetArray()) fold_duplicate_members(item, alloc);
+    return;
+  }
+  if (!value.IsObject()) return;
+  if (has_duplicates(value)) {
+    Json folded(rapidjson::kObjectType);
+    std::unordered_map<std::string_view, rapidjson::SizeType> place;
+    for (auto& m : value.GetObject()) {
+      const std::string_view name{m.name.GetString(), m.name.GetStringLength()};
+      const auto [it, fresh] = place.emplace(name, folded.MemberCount());
+      if (fresh) {
+        // The map's view must outlive the moves inside `folded`: it looks at a text in the allocator.
+        char* text = static_cast<char*>(alloc.Malloc(name.size() + 1));
+        std::copy(name.begin(), name.end(), text);
+        text[name.size()] = 0;
+        place.erase(it);
+        place.emplace(std::string_view(text, name.size()), folded.MemberCount());
+        Json owned(text, static_cast<rapidjson::SizeType>(name.size()), alloc);
+        folded.AddMember(owned, m.value, alloc);
+      } else {
+        (folded.MemberBegin() + it->second)->value = m.value;
+      }
+    }
+    value = folded;
+  }
+  for (auto& m : value.GetObject()) fold_duplicate_members(m.value, alloc);
+}
+
 Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes)
     return Error{Errc::too_large, {},
@@ -160,7 +159,7 @@ Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits) {
     if (!reason.empty() && reason.back() == '.') reason.pop_back();
     return invalid(reason + " at " + position_text(text, doc.GetErrorOffset()));
   }
-  fold_duplicates(doc, doc.GetAllocator());
+  fold_duplicate_members(doc, doc.GetAllocator());
   return doc;
 }
 

@@ -104,6 +104,31 @@ inline std::string percent_encode(std::string_view s) {
   return out;
 }
 
+// Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+inline bool valid_utf8(std::string_view s) noexcept {
+  std::size_t i = 0;
+  const auto tail = [&](std::size_t at, unsigned char low, unsigned char high) {
+    return at < s.size() && static_cast<unsigned char>(s[at]) >= low && static_cast<unsigned char>(s[at]) <= high;
+  };
+  while (i < s.size()) {
+    const auto c = static_cast<unsigned char>(s[i]);
+    if (c < 0x80) {
+      ++i;
+    } else if (c >= 0xc2 && c <= 0xdf && tail(i + 1, 0x80, 0xbf)) {
+      i += 2;
+    } else if ((c & 0xf0) == 0xe0 && tail(i + 1, c == 0xe0 ? 0xa0 : 0x80, c == 0xed ? 0x9f : 0xbf) &&
+               tail(i + 2, 0x80, 0xbf)) {
+      i += 3;
+    } else if (c >= 0xf0 && c <= 0xf4 && tail(i + 1, c == 0xf0 ? 0x90 : 0x80, c == 0xf4 ? 0x8f : 0xbf) &&
+               tail(i + 2, 0x80, 0xbf) && tail(i + 3, 0x80, 0xbf)) {
+      i += 4;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Levenshtein distance, case-insensitive. Cost O(|a|·|b|): for short names only.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);

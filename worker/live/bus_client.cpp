@@ -281,6 +281,10 @@ void BusClient::resolve(std::string_view name) {
   if (impl_->names.emplace(name).second) impl_->send(bus::Resolve{{std::string(name)}});
 }
 
+void BusClient::forget(std::string_view name) {
+  if (const auto it = impl_->names.find(name); it != impl_->names.end()) impl_->names.erase(it);
+}
+
 void BusClient::upstream_used(std::string_view key) {
   if (impl_->used.emplace(key).second) impl_->send(bus::UpstreamUsed{std::string(key)});
 }

@@ -71,6 +71,8 @@ class BusClient {
 
   // Asks the admin process for the addresses of a name, now and after every reconnect; they come by set_addresses.
   void resolve(std::string_view name);
+  // Nobody here needs the name any more: it is not asked for again after a reconnect.
+  void forget(std::string_view name);
   // Reports the first use of an upstream, once per key and connection.
   void upstream_used(std::string_view key);
 

@@ -48,7 +48,7 @@ struct CompiledRoute : sdk::RefCounted {
   const Timeouts& timeouts() const noexcept {
     if (route_timeouts_) return *route_timeouts_;
     const auto& u = upstream();
-    return u && u->timeouts ? *u->timeouts : default_timeouts_;
+    return u ? u->timeouts() : default_timeouts_;
   }
 
  private:

@@ -21,6 +21,7 @@
 #include "conf/base/clock.hpp"
 #include "conf/base/json.hpp"
 #include "conf/base/result.hpp"
+#include "conf/model/upstream.hpp"
 #include "plugins/sdk/ref.hpp"
 #include "plugins/sdk/request_context.hpp"
 #include "worker/balancer/picker.hpp"
@@ -43,15 +44,11 @@ struct KeepalivePool {
   std::uint32_t size = 320;
   nanoseconds idle_timeout{seconds(60)};
   std::uint32_t requests = 1000;
+  friend bool operator==(const KeepalivePool&, const KeepalivePool&) = default;
 };
 
-enum class PassHost : std::uint8_t { pass, node, rewrite };
-enum class BalancerType : std::uint8_t { round_robin, chash, ewma, least_conn, unknown };
-
-struct ClientCertificate {
-  std::string certificate, key;   // PEM
-  std::string id;                 // client_cert_id
-};
+using conf::BalancerType;
+using conf::PassHost;
 
 using balancer::Outcome;
 
@@ -90,8 +87,11 @@ class Upstream : public sdk::RefCounted {
     bool ipv6 = true;                     // dns_resolver: AAAA answers may be used
   };
 
-  // spec: the `upstream` object, which has passed validation. resource_key: "/apisix/upstreams/1", "/apisix/routes/1".
-  static Result<sdk::Ref<Upstream>> compile(const Json& spec, std::string resource_key, const Environment& environment);
+  // resource_key: "/apisix/upstreams/1", or of the object that it stands in: "/apisix/routes/1".
+  static sdk::Ref<Upstream> compile(conf::Upstream spec, std::string resource_key, const Environment& environment);
+  // From an `upstream` object that a plugin carries. Error: what the schema says.
+  static Result<sdk::Ref<Upstream>> compile(const Json& spec, std::string resource_key,
+                                            const Environment& environment);
   ~Upstream() override;
 
   // The node for the next attempt, or the status that the client gets.
@@ -111,31 +111,33 @@ class Upstream : public sdk::RefCounted {
   void set_addresses(std::string_view name, std::span<const IpAddress> addresses);
 
   // ---- the configuration, for the pipeline
-  std::string id;                    // of an upstream object; empty for an inline one
-  std::string name;
-  std::string resource_key;
-  std::string scheme = "http";
-  std::string type_name = "roundrobin";
-  BalancerType type = BalancerType::round_robin;
-  PassHost pass_host = PassHost::pass;
-  std::string upstream_host;
-  std::optional<std::uint32_t> retries;
-  nanoseconds retry_timeout{0};      // 0: none
-  std::optional<Timeouts> timeouts;  // the upstream's own
-  KeepalivePool keepalive;
-  std::optional<ClientCertificate> tls;
-  bool tls_verify = false;
-  bool ports_implied = false;        // a node without port: the scheme in effect must be `scheme`
-  bool discovery = false;            // service_name + discovery_type: no node in this build (503)
-  bool has_checks = false;
+  const conf::Upstream& spec() const noexcept { return spec_; }        // as configured, defaults filled in
+  const std::string& resource_key() const noexcept { return resource_key_; }
+  std::string_view scheme() const noexcept { return conf::name_of(spec_.scheme); }
+  PassHost pass_host() const noexcept { return spec_.pass_host; }
+  const std::string& upstream_host() const noexcept { return spec_.upstream_host; }
+  nanoseconds retry_timeout() const noexcept { return retry_timeout_; }   // 0: none
+  const std::optional<Timeouts>& own_timeouts() const noexcept { return own_timeouts_; }
+  const Timeouts& timeouts() const noexcept { return timeouts_; }         // own, else the node's
+  const KeepalivePool& keepalive() const noexcept { return keepalive_; }
+  bool has_tls() const noexcept { return !spec_.tls.client_cert.empty() || !spec_.tls.client_cert_id.empty(); }
+  bool has_checks() const noexcept { return spec_.checks.has_value(); }
 
  private:
-  struct Spec;
-  Upstream();
+  Upstream(conf::Upstream spec, std::string resource_key, const Environment& environment);
   void rebuild();
 
-  std::unique_ptr<Spec> spec_;
+  conf::Upstream spec_;
+  std::string resource_key_;
+  Environment environment_;
+  nanoseconds retry_timeout_{0};
+  std::optional<Timeouts> own_timeouts_;
+  Timeouts timeouts_;
+  KeepalivePool keepalive_;
+  bool ports_implied_ = false;                          // a node has no port: only with the scheme as configured
   std::vector<std::string> names_;
+  std::vector<std::vector<IpAddress>> addresses_;       // beside names_
+  std::vector<IpAddress> chosen_;                       // beside spec_.nodes: what a name stands for
   sdk::Ref<const NodeSet> nodes_;
 };
 
