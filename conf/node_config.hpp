@@ -34,6 +34,7 @@ struct Listen {
   std::string ip;  // "0.0.0.0", "::", "127.0.0.1"
   std::uint16_t port = 0;
   bool proxy_protocol = false;
+  bool implied = false;  // the IPv6 twin of a listener without ip: no error when the machine has no IPv6
   friend bool operator==(const Listen&, const Listen&) = default;
 };
 
@@ -52,7 +53,7 @@ struct AdminConfig {
   bool allow_all = false;              // `allow_admin: ~`
   std::vector<std::string> allow_text; // as written
   CidrSet allow;
-  Listen listen{"127.0.0.1", 9180, false};
+  Listen listen{"127.0.0.1", 9180};
   bool https = false;
   std::string ssl_cert, ssl_key, ssl_ca;
   bool cors = true;
@@ -132,7 +133,7 @@ struct GatewayConfig {
   bool resolver_search = true;                      // enable_resolv_search_opt
   SslConfig ssl;
   bool control_enabled = true;
-  Listen control{"127.0.0.1", 9090, false};
+  Listen control{"127.0.0.1", 9090};
   std::string control_router;
   std::optional<Listen> status;                     // absent: off
   bool disable_upstream_healthcheck = false;
@@ -220,7 +221,7 @@ struct OwnConfig {
 
 struct PrometheusConfig {
   bool enable_export_server = true;
-  Listen export_addr{"127.0.0.1", 9091, false};
+  Listen export_addr{"127.0.0.1", 9091};
   std::string export_uri = "/apisix/prometheus/metrics";
   std::string metric_prefix = "apisix_";
 };
@@ -249,6 +250,8 @@ struct NodeConfig {
 
   // Workers wanted: sluice.worker_processes, else nginx_config's; nothing means auto. dev mode: 1.
   std::optional<int> worker_processes() const;
+  // Bytes of a shared store: sluice.shared_dict, else nginx_config's lua_shared_dict of that name, else `fallback`.
+  std::uint64_t shared_dict_size(const std::string& name, std::uint64_t fallback) const;
   // Whether this node serves proxy traffic, has an Admin API, reads a resource file.
   bool serves_traffic() const noexcept { return role != Role::control_plane; }
   bool file_provider() const noexcept {

@@ -216,6 +216,24 @@ void set_member(Json& object, std::string_view name, Json value, JsonDoc::Alloca
   object.AddMember(key, value, alloc);
 }
 
+void merge_json(Json& into, const Json& from, JsonDoc::AllocatorType& alloc) {
+  if (!from.IsObject() || !into.IsObject()) {
+    into = copy_json(from, alloc);
+    return;
+  }
+  for (const auto& m : from.GetObject()) {
+    const std::string_view name = name_of(m);
+    Json* old = const_cast<Json*>(find(into, name));
+    if (m.value.IsNull()) {
+      if (old != nullptr) into.EraseMember(Json(rapidjson::StringRef(name.data(), name.size())));
+    } else if (old != nullptr && old->IsObject() && m.value.IsObject()) {
+      merge_json(*old, m.value, alloc);
+    } else {
+      set_member(into, name, copy_json(m.value, alloc), alloc);
+    }
+  }
+}
+
 Json copy_json(const Json& value, JsonDoc::AllocatorType& alloc) {
   switch (value.GetType()) {
     case rapidjson::kObjectType: {

@@ -32,6 +32,8 @@ std::string number_text(double value);              // up to 14 significant digi
 void set_member(Json& object, std::string_view name, Json value, JsonDoc::AllocatorType& alloc);  // add or replace
 // Deep copy. RapidJSON's own CopyFrom shares strings made from literals and references; this one owns all it holds.
 Json copy_json(const Json& value, JsonDoc::AllocatorType& alloc);
+// Objects merge recursively, a null removes the member, everything else replaces.
+void merge_json(Json& into, const Json& from, JsonDoc::AllocatorType& alloc);
 // At every depth: of members with equal names the last stays, in the place of the first.
 void fold_duplicate_members(Json& value, JsonDoc::AllocatorType& alloc);
 bool equal_json(const Json& a, const Json& b) noexcept;  // deep, member order ignored, 1 == 1.0
