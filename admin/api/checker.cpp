@@ -86,11 +86,16 @@ Outcome<void> Checker::run(const Subject& subject, const Json& value, bool refer
 
 Outcome<void> Checker::check_metadata(const Subject& subject, const Json& value) {
   const sdk::PluginType* type = enabled_.find(subject.id);
-  if (type == nullptr) return Refusal{400, "invalid plugin name", sdk::known_but_not_built(subject.id) ? kNotBuilt : ""};
+  // Metadata of a plugin that the node lists but this build does not have is kept as it is: it does nothing by itself,
+  // and configurations move here whole.
+  const auto& unbuilt = enabled_.unbuilt();
+  const bool kept = type == nullptr && sdk::known_but_not_built(subject.id) &&
+                    std::find(unbuilt.begin(), unbuilt.end(), subject.id) != unbuilt.end();
+  if (type == nullptr && !kept) return Refusal{400, "invalid plugin name", {}};
   JsonDoc copy;
   copy.CopyFrom(value, copy.GetAllocator());
   if (!copy.IsObject()) return bad_request(std::string("invalid configuration: wrong type: expected object, got ") + type_name(copy));
-  if (type->metadata_schema == nullptr) return boost::system::in_place_value;
+  if (kept || type->metadata_schema == nullptr) return boost::system::in_place_value;
   copy.RemoveMember("id");
   if (std::string m = schema::validate(*type->metadata_schema, copy, copy.GetAllocator(), false); !m.empty())
     return bad_request("invalid configuration: " + m);
