@@ -15,6 +15,7 @@
 #include "admin/bus/bus_server.hpp"
 #include "admin/control/control.hpp"
 #include "admin/control/status.hpp"
+#include "admin/dns/resolver.hpp"
 #include "admin/http/server.hpp"
 #include "admin/node_options.hpp"
 #include "admin/store/embedded.hpp"
@@ -57,6 +58,7 @@ class AdminProcess {
   Result<void> open_configuration();
   Result<void> open_store();
   void open_file();
+  Result<void> open_names();
   void open_bus(std::uint64_t epoch, std::uint64_t revision, const std::vector<live::Change>& everything);
   void open_listeners();
   void listen(worker::ListenSocket::Role role, http::Handler handler);
@@ -81,6 +83,7 @@ class AdminProcess {
   KeyIndex keys_;
   std::unique_ptr<Checker> checker_;
   std::unique_ptr<FileProvider> file_;
+  std::unique_ptr<Resolver> names_;
   std::unique_ptr<BusServer> bus_;
   std::unique_ptr<BusSink> sink_;
   std::unique_ptr<Api> api_;
@@ -118,6 +121,7 @@ void AdminProcess::open_file() {
 
 Result<void> AdminProcess::open_configuration() {
   const bool from_file = node_.file_provider();
+  if (auto made = open_names(); !made) return made;
   if (!from_file)
     if (auto opened = open_store(); !opened) return opened;
   sdk::PluginHost host;
@@ -136,6 +140,13 @@ Result<void> AdminProcess::open_configuration() {
   return {};
 }
 
+Result<void> AdminProcess::open_names() {
+  auto made = Resolver::create(io_, resolver_options(node_));
+  if (!made) return made.error();
+  names_ = std::move(*made);
+  return {};
+}
+
 void AdminProcess::open_bus(std::uint64_t epoch, std::uint64_t revision, const std::vector<live::Change>& everything) {
   BusOptions options;
   options.epoch = epoch;
@@ -145,7 +156,7 @@ void AdminProcess::open_bus(std::uint64_t epoch, std::uint64_t revision, const s
   hooks.on_object_error = [](std::uint32_t slot, const live::ObjectError& e) {
     log::error("worker in slot " + std::to_string(slot) + " could not put " + conf::join_key(e.kind, e.id) + " in force: " + e.message);
   };
-  bus_ = std::make_unique<BusServer>(io_, start_.bus_fd, std::move(options), std::move(hooks), nullptr);
+  bus_ = std::make_unique<BusServer>(io_, start_.bus_fd, std::move(options), std::move(hooks), names_.get());
   sink_ = std::make_unique<BusSink>(*bus_);
   bus_->load(revision, everything);
   bus_->start();
