@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conf/base/json.hpp"
 #include "conf/base/result.hpp"
@@ -26,6 +27,7 @@ struct PluginHost {
   std::function<const Json*(std::string_view plugin)> metadata;
   // Settings of `group` already in force elsewhere (limit-count): canonical text of the first user, or empty.
   std::function<std::string(std::string_view plugin, std::string_view group)> group_conf;
+  std::vector<std::uint16_t> tls_ports;       // of the node file's TLS listeners, when TLS is enabled there
   bool dry_run = false;                       // compile to see whether it compiles: register nothing
 };
 

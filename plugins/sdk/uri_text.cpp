@@ -65,6 +65,15 @@ std::string_view safe_field_value(Arena& arena, std::string_view value) noexcept
   return escape(arena, value, kInField);
 }
 
+std::string_view origin_form(std::string_view target) noexcept {
+  if (target.starts_with('/') || target == "*") return target;
+  const auto scheme = target.find("://");
+  if (scheme == std::string_view::npos) return target;
+  target.remove_prefix(scheme + 3);
+  const auto path = target.find_first_of("/?");
+  return path == std::string_view::npos ? std::string_view("/") : target.substr(path);
+}
+
 std::string_view without_argument(Arena& arena, std::string_view query, std::string_view name) noexcept {
   char* const begin = static_cast<char*>(arena.allocate(query.size() + 1, 1));
   std::size_t n = 0;

@@ -16,6 +16,9 @@ std::string_view escape_line_breakers(Arena& arena, std::string_view text) noexc
 // A field value made from a template: control octets become %XX, blanks and tabs stay.
 std::string_view safe_field_value(Arena& arena, std::string_view value) noexcept;
 
+// A request target as the client sent it, without scheme and authority when it came in absolute form.
+std::string_view origin_form(std::string_view target) noexcept;
+
 // The query without every argument of that (decoded) name; the others stay as they were sent.
 std::string_view without_argument(Arena& arena, std::string_view query, std::string_view name) noexcept;
 

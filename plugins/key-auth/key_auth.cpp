@@ -1,0 +1,77 @@
+#include "plugins/key-auth/key_auth.hpp"
+
+#include "plugins/sdk/uri_text.hpp"
+
+namespace sluice::plugins {
+
+using sdk::RequestContext;
+using sdk::Verdict;
+
+namespace {
+constexpr std::string_view kMissing = "{\"message\":\"Missing API key in request\"}\n";
+constexpr std::string_view kInvalid = "{\"message\":\"Invalid API key in request\"}\n";
+}  // namespace
+
+const schema::Table<KeyAuth::Config>& KeyAuth::table() {
+  using namespace schema;
+  static const auto kTable =
+      schema::table<Config>()
+          .field("header", &Config::header, string().default_value("apikey").doc("field that is looked at first"))
+          .field("query", &Config::query, string().default_value("apikey").doc("query argument, when the field is absent"))
+          .field("hide_credentials", &Config::hide_credentials,
+                 boolean().default_value(false).doc("take the key out before the request goes upstream"))
+          .field("anonymous_consumer", &Config::anonymous_consumer, sdk::anonymous_consumer_field())
+          .field("realm", &Config::realm, sdk::realm_field("key"));
+  return kTable;
+}
+
+const schema::Node& KeyAuth::consumer_schema() {
+  static const schema::Node kNode =
+      schema::object().property("key", schema::string().encrypted().doc("the API key"), schema::required);
+  return kNode;
+}
+
+Result<KeyAuth> KeyAuth::compile(Config config, sdk::CompileContext& context) {
+  KeyAuth made;
+  made.argument_ = context.variable("arg_" + config.query);
+  made.header_ = std::move(config.header);
+  made.query_ = std::move(config.query);
+  made.challenge_ = sdk::Challenge("apikey", config.realm, std::move(config.anonymous_consumer));
+  made.hide_ = config.hide_credentials;
+  return made;
+}
+
+void KeyAuth::hide_argument(RequestContext& ctx) const noexcept {
+  const std::string_view kept = sdk::without_argument(ctx.arena, ctx.query, query_);
+  if (kept.size() == ctx.query.size()) return;
+  std::string_view target = ctx.upstream_uri.empty() ? sdk::origin_form(ctx.target) : ctx.upstream_uri;
+  const auto mark = target.find('?');
+  if (mark != std::string_view::npos) {
+    const std::string_view query = sdk::without_argument(ctx.arena, target.substr(mark + 1), query_);
+    target = query.empty() ? target.substr(0, mark) : ctx.arena.concat({target.substr(0, mark + 1), query});
+  }
+  ctx.upstream_uri = target;
+  ctx.query = kept;
+}
+
+Verdict KeyAuth::rewrite(RequestContext& ctx) const noexcept {
+  const auto field = ctx.request_headers.get(header_);
+  const sdk::Value argument = field ? sdk::Value::absent() : argument_.get(ctx);
+  const bool given = field || argument.exists();
+  const std::string_view key = field ? *field : argument.text;
+  const sdk::Identity* found = given && ctx.consumers != nullptr ? ctx.consumers->find("key-auth", key) : nullptr;
+  if (found != nullptr) {
+    if (hide_ && field) ctx.request_headers.remove(header_);
+    if (hide_ && !field) hide_argument(ctx);
+    sdk::attach(ctx, *found);
+    return Verdict::proceed();
+  }
+  const Verdict verdict = challenge_.fail(ctx, given ? kInvalid : kMissing);
+  if (hide_ && !verdict.ends_request()) {  // taken for the anonymous consumer
+    ctx.request_headers.remove(header_);
+    hide_argument(ctx);
+  }
+  return verdict;
+}
+
+}  // namespace sluice::plugins
