@@ -40,7 +40,7 @@ class BusSink final : public ChangeSink {
       if (done) done(a.applied, a.workers);
     });
   }
-  void plugins_changed(const std::string&) override { bus_.reload_plugins(); }
+  void plugins_changed(const std::string& names_json) override { bus_.reload_plugins(names_json); }
 
  private:
   BusServer& bus_;
@@ -194,7 +194,10 @@ Result<void> AdminProcess::reload_plugins() {
     enabled_ = sdk::EnabledPlugins(node->plugins);
     checker_->enable(enabled_);
   }
-  sink_->plugins_changed({});
+  JsonDoc names(rapidjson::kArrayType);
+  for (const std::string_view name : enabled_.names_by_priority())
+    names.PushBack(Json(name.data(), static_cast<rapidjson::SizeType>(name.size()), names.GetAllocator()), names.GetAllocator());
+  sink_->plugins_changed(to_json(names));
   return {};
 }
 

@@ -372,9 +372,9 @@ void BusServer::ask(std::string question, std::function<void(std::optional<std::
   impl_->ask(std::move(question), std::move(done));
 }
 
-void BusServer::reload_plugins() {
+void BusServer::reload_plugins(const std::string& names_json) {
   for (const auto& peer : std::vector(impl_->peers))
-    if (peer->hello) peer->send(bus::PluginsReload{});
+    if (peer->hello) peer->send(bus::PluginsReload{names_json});
 }
 
 std::uint64_t BusServer::sequence() const noexcept { return impl_->state.position().sequence; }

@@ -65,7 +65,7 @@ class BusServer {
 
   // Puts a question to one worker that is up to date; nothing when there is none, or it does not answer in time.
   void ask(std::string question, std::function<void(std::optional<std::string>)> done);
-  void reload_plugins();
+  void reload_plugins(const std::string& names_json);
 
   std::uint64_t sequence() const noexcept;   // of the last batch
   std::uint64_t revision() const noexcept;   // of the last batch

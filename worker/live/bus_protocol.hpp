@@ -104,7 +104,9 @@ struct Answer {
   std::string json;
   friend bool operator==(const Answer&, const Answer&) = default;
 };
+// The list of enabled plugins has changed.
 struct PluginsReload {
+  std::string names_json;  // array of names
   friend bool operator==(const PluginsReload&, const PluginsReload&) = default;
 };
 

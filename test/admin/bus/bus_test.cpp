@@ -152,7 +152,7 @@ struct Worker {
     live::BusClientHooks hooks;
     hooks.on_first_snapshot = [this] { ready = true; };
     hooks.answer = [](std::string_view q) { return "re:" + std::string(q); };
-    hooks.on_plugins_reload = [this] { ++reloads; };
+    hooks.on_plugins_reload = [this](std::string_view) { ++reloads; };
     client = std::make_unique<live::BusClient>(bus.io, o, tables, hooks);
     client->start();
   }
@@ -412,7 +412,7 @@ TEST_CASE("object errors and reports go up, questions and reloads go down", "[bu
     answered = true;
     answer = std::move(text);
   });
-  server.reload_plugins();
+  server.reload_plugins("[]");
   bus.until([&] { return answered && a.reloads == 1; });
   CHECK(answer == "re:why");
   CHECK(bus.used == std::vector<std::string>{"upstreams/1"});
