@@ -42,13 +42,9 @@ Result<void> replace_at(Json& target, const std::vector<std::string>& path, cons
   std::string so_far;
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     so_far += "/" + path[i];
-    auto member = at->FindMember(path[i].c_str());
-    if (member == at->MemberEnd()) {
-      at->AddMember(Json(path[i].c_str(), static_cast<rapidjson::SizeType>(path[i].size()), alloc), Json(rapidjson::kObjectType), alloc);
-      member = at->FindMember(path[i].c_str());
-    }
-    if (!member->value.IsObject()) return invalid("invalid sub-path: " + so_far);
-    at = &member->value;
+    if (find(*at, path[i]) == nullptr) set_member(*at, path[i], Json(rapidjson::kObjectType), alloc);
+    at = const_cast<Json*>(find(*at, path[i]));   // `at` itself may be changed
+    if (!at->IsObject()) return invalid("invalid sub-path: " + so_far);
   }
   set_member(*at, path.back(), copy_of(value, alloc), alloc);
   return {};

@@ -86,4 +86,6 @@ TEST_CASE("sub-path patch", "[admin][patch]") {
   CHECK(at(R"({"a":[1]})", {"a", "0"}, "1") == "invalid sub-path: /a");
   CHECK(at(R"({"a":{"b":"x"}})", {"a", "b", "c"}, "1") == "invalid sub-path: /a/b");
   CHECK(at(R"({"a":1})", {"a"}, "null") == R"({"a":null})");
+  // A name is more than what stands before its first NUL.
+  CHECK(at(R"({"a":{"b":1}})", {std::string("a\0x", 3), "b"}, "2") == R"({"a":{"b":1},"a\u0000x":{"b":2}})");
 }
