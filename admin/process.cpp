@@ -50,7 +50,7 @@ class BusSink final : public ChangeSink {
 class AdminProcess {
  public:
   explicit AdminProcess(const AdminStart& start)
-      : start_(start), node_(*start.node), enabled_(node_.plugins), signals_(io_), tick_(io_), beat_(io_) {}
+      : start_(start), node_(*start.node), signals_(io_), tick_(io_), beat_(io_) {}
 
   int run();
 
@@ -71,7 +71,6 @@ class AdminProcess {
 
   const AdminStart& start_;
   const conf::NodeConfig& node_;
-  sdk::EnabledPlugins enabled_;
   asio::io_context io_{1};
   asio::signal_set signals_;
   asio::steady_timer tick_, beat_;
@@ -128,7 +127,7 @@ Result<void> AdminProcess::open_configuration() {
   host.catalog = start_.catalog;
   host.plugin_attr = &node_.plugin_attr.get();
   const Image& image = from_file ? file_image_ : configuration_->image();
-  checker_ = std::make_unique<Checker>(image, keys_, enabled_, std::move(host), node_.stream_plugins);
+  checker_ = std::make_unique<Checker>(image, keys_, sdk::EnabledPlugins(node_.plugins), std::move(host), node_.stream_plugins);
   if (!from_file) {
     open_bus(configuration_->epoch(), configuration_->revision(), configuration_->everything());
     configuration_->set_sink(sink_.get());
@@ -188,16 +187,16 @@ void AdminProcess::open_listeners() {
 }
 
 Result<void> AdminProcess::reload_plugins() {
+  std::vector<std::string> names = node_.plugins;
   if (!start_.config_file.empty()) {
     auto node = conf::load_node_config(start_.config_file, conf::process_environment());
     if (!node) return node.error();
-    enabled_ = sdk::EnabledPlugins(node->plugins);
-    checker_->enable(enabled_);
+    names = std::move(node->plugins);
   }
-  JsonDoc names(rapidjson::kArrayType);
-  for (const std::string_view name : enabled_.names_by_priority())
-    names.PushBack(Json(name.data(), static_cast<rapidjson::SizeType>(name.size()), names.GetAllocator()), names.GetAllocator());
-  sink_->plugins_changed(to_json(names));
+  checker_->enable(sdk::EnabledPlugins(names));
+  std::string json = "[";
+  for (const std::string& name : names) json += (json.size() > 1 ? "," : "") + json_string(name);
+  sink_->plugins_changed(json + "]");
   return {};
 }
 
