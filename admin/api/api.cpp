@@ -62,7 +62,7 @@ void Api::route(const CallRef& call) {
   if (first == "plugins") return plugins_endpoint(call);
   if (first == "schema" && s.size() >= 2 && s[1] == "validate" && method == "POST") return schema_validate(call);
   if (first == "schema") return schema_endpoint(call);
-  if (first == "configs" && s.size() == 2 && s[1] == "validate" && method == "POST") return validate_configs(call);
+  if (first == "configs") return configs_endpoint(call);
   const auto path = resource_path(s);
   if (!path) return refuse(call, Refusal{404, "Unsupported resource type: " + first, {}});
   if (!read_body(call)) return;

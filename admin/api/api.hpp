@@ -74,7 +74,7 @@ class Api {
   void schema_endpoint(const CallRef& call);
   void schema_validate(const CallRef& call);
   void plugin_schema(const CallRef& call, const std::string& name);
-  void validate_configs(const CallRef& call);
+  void configs_endpoint(const CallRef& call);
 
   ApiOptions options_;
   Services services_;

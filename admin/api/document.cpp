@@ -114,9 +114,9 @@ Outcome<DocumentReport> validate_document(Checker& checker, std::string_view tex
   }
   const std::vector<Finding> warnings = warnings_of(document);
   const std::string tail = warnings.empty() ? "" : "\"warnings\":" + json_of(warnings);
-  if (errors.empty()) return DocumentReport{true, "{" + tail + "}"};
-  return DocumentReport{false, "{\"error_msg\":\"Configuration validation failed\",\"errors\":" + json_of(errors) +
-                                   (tail.empty() ? "" : "," + tail) + "}"};
+  if (errors.empty()) return DocumentReport{true, "{" + tail + "}", std::move(document)};
+  std::string body = "{\"error_msg\":\"Configuration validation failed\",\"errors\":" + json_of(errors) + (tail.empty() ? "" : "," + tail) + "}";
+  return DocumentReport{false, std::move(body), std::move(document)};
 }
 
 }  // namespace sluice::admin

@@ -6,12 +6,14 @@
 
 #include "admin/api/answers.hpp"
 #include "admin/api/checker.hpp"
+#include "conf/standalone.hpp"
 
 namespace sluice::admin {
 
 struct DocumentReport {
   bool valid = false;
   std::string json;   // the answer's body
+  conf::StandaloneDocument document;
 };
 
 // Refusal: the text is no document at all. Nothing is stored; references are not checked (dangling ones are warnings).

@@ -1,5 +1,6 @@
 // Endpoints of the Admin API that are no resources: plugins, schemas, validation.
 #include "admin/api/api.hpp"
+#include "admin/api/bulk.hpp"
 #include "admin/api/document.hpp"
 #include "admin/api/published.hpp"
 #include "conf/base/text.hpp"
@@ -71,17 +72,37 @@ void Api::schema_validate(const CallRef& call) {
   answer(call, text_answer(200, ""));
 }
 
-void Api::validate_configs(const CallRef& call) {
+// A whole document: validated, compared, or put in place of everything as one revision.
+void Api::configs_endpoint(const CallRef& call) {
   const http::Request& request = *call->request;
-  if (request.body.empty() && request.oversize == 0) return refuse(call, bad_request("invalid request body: empty request body"));
+  const std::string action = call->segments.size() > 1 ? call->segments[1] : "";
+  const bool put = request.method == "PUT" && call->segments.size() == 1;
+  const bool post = request.method == "POST" && call->segments.size() == 2 && (action == "validate" || action == "diff");
+  if (!put && !post) return refuse(call, Refusal{404, "not found", {}});
   if (request.oversize != 0) {
     read_body(call);
     return;
   }
+  if (request.body.empty()) return refuse(call, bad_request("invalid request body: empty request body"));
   const bool yaml = request.header("Content-Type").starts_with("application/yaml");
   auto report = validate_document(services_.checker, request.body, yaml);
   if (!report) return refuse(call, report.error());
-  answer(call, json_answer(report->valid ? 200 : 400, report->json));
+  if (!report->valid || action == "validate") return answer(call, json_answer(report->valid ? 200 : 400, report->json));
+  const Image& image = services_.configuration.image();
+  if (action == "diff") return answer(call, json_answer(200, to_text(difference(image, report->document), options_.prefix)));
+  if (stopped_) return refuse(call, Refusal{503, "this admin process is handing over to a new one", {}});
+  const std::uint64_t current = services_.configuration.next_revision() - 1;
+  const std::string_view match = request.header("If-Match");
+  if (!match.empty() && match != "*" && match != "\"" + std::to_string(current) + "\"")
+    return refuse(call, Refusal{409, "the revision is " + std::to_string(current) + ", not " + std::string(match), {}});
+  std::vector<Edit> edits = edits_for(image, report->document, services_.wall_ms() / 1000);
+  if (edits.empty()) {
+    http::Response same = json_answer(200, "{\"revision\":" + std::to_string(current) + "}");
+    return answer(call, std::move(same.with("X-Sluice-Revision", std::to_string(current))));
+  }
+  services_.configuration.write(std::move(edits), [this, call](const Result<Written>& result) {
+    finish_write(call, result, json_answer(200, "{\"revision\":" + std::to_string(result ? result->revision : 0) + "}"));
+  });
 }
 
 }  // namespace sluice::admin

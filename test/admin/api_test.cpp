@@ -488,3 +488,28 @@ TEST_CASE("a store that fails answers 503 and nothing stays half done", "[admin]
   CHECK(f.admin("GET", "/routes/2").status == 404);
   CHECK(f.configuration->image().size() == 1);
 }
+
+TEST_CASE("a whole document replaces everything in one revision, or nothing", "[admin][api]") {
+  ApiFixture f;
+  f.admin("PUT", "/routes/1", kRoute);
+  f.admin("PUT", "/routes/2", kRoute);
+  const std::string document = R"({"routes":[{"id":"2","uri":"/hello","upstream":{"type":"roundrobin","nodes":{"127.0.0.1:1980":1}}},)"
+                               R"({"id":"3","uri":"/c","plugins":{}}],"services":[{"id":"5"}]})";
+  const auto diff = f.admin("POST", "/configs/diff", document);
+  CHECK(diff.body == R"({"added":["/apisix/routes/3","/apisix/services/5"],"removed":["/apisix/routes/1"],"changed":[]})" "\n");
+  CHECK(f.call("PUT", "/apisix/admin/configs", document, {{"X-API-KEY", "the-key"}, {"If-Match", "\"1\""}}).status == 409);
+  const int before = f.sink.batches;
+  const auto put = f.call("PUT", "/apisix/admin/configs", document, {{"X-API-KEY", "the-key"}, {"If-Match", "\"2\""}});
+  CHECK(put.status == 200);
+  CHECK(header(put, "X-Sluice-Revision") == "3");
+  CHECK(f.sink.batches == before + 1);
+  CHECK(f.admin("GET", "/routes/1").status == 404);
+  CHECK(f.admin("GET", "/routes/3").status == 200);
+  CHECK(f.admin("POST", "/configs/diff", document).body == "{\"added\":[],\"removed\":[],\"changed\":[]}\n");
+  const auto bad = f.admin("PUT", "/configs", R"({"routes":[{"id":"9","uri":"/","plugins":{}},{"id":"10","uri":"/","plugins":{"key-auht":{}}}]})");
+  CHECK(bad.status == 400);
+  CHECK(bad.body.find("unknown plugin [key-auht]") != std::string::npos);
+  CHECK(f.sink.batches == before + 1);
+  CHECK(f.admin("GET", "/routes/9").status == 404);
+  CHECK(f.admin("GET", "/configs").status == 404);
+}
