@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kNoPeer = ~std::uint32_t{0};
 // How an attempt ended.
 struct Outcome {
   bool failed = false;          // the attempt counts as a failure of the node
+  bool bad_answer = false;      // it was answered, but with an error (5xx): may not improve what is thought of the node
   bool ignored = false;         // says nothing about the node (the client went away): only what is held is given back
   std::int64_t elapsed_ns = 0;  // connect and answer time of the attempt
 };

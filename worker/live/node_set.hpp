@@ -10,6 +10,7 @@
 
 #include "plugins/sdk/ref.hpp"
 #include "worker/balancer/picker.hpp"
+#include "worker/balancer/random.hpp"
 #include "worker/live/node.hpp"
 
 namespace sluice::live {
@@ -22,11 +23,12 @@ struct NodeSet : sdk::RefCounted {
   struct Group {
     int priority = 0;
     std::vector<Entry> entries;
-    std::unique_ptr<balancer::Picker> picker;
+    std::unique_ptr<balancer::Picker> picker;   // null: one entry and nothing to count
   };
   std::vector<Node> nodes;
   std::vector<Group> groups;   // highest priority first
   std::uint32_t entries = 0;   // of all groups
+  mutable balancer::Random random{0};  // which address of an entry
 };
 
 }  // namespace sluice::live

@@ -126,6 +126,7 @@ class Upstream : public sdk::RefCounted {
  private:
   Upstream(conf::Upstream spec, std::string resource_key, const Environment& environment);
   void rebuild();
+  std::unique_ptr<balancer::Picker> make_picker(const NodeSet& set, const NodeSet::Group& group) const;
 
   conf::Upstream spec_;
   std::string resource_key_;
