@@ -41,6 +41,7 @@ Result<NodeConfig> from_document(const Json& document, const YamlLines& lines, c
   read_nginx_config(in, out, env);
   read_plugins(in, out);
   read_own(in, out);
+  in.check_sections();
   check_ports(in, out);
   if (in.failed()) return invalid(in.error());
   in.find_unknown();

@@ -34,8 +34,10 @@ bool is_integer(const Json& v, std::int64_t& out) {
 }  // namespace
 
 const Json* Reader::value(const std::string& path, bool open) {
-  for (std::size_t at = path.find('.'); at != std::string::npos; at = path.find('.', at + 1))
+  for (std::size_t at = path.find('.'); at != std::string::npos; at = path.find('.', at + 1)) {
     known_.insert(path.substr(0, at));
+    sections_.insert(path.substr(0, at));
+  }
   known_.insert(path);
   if (open) open_.insert(path);
   const Json* v = &document_;
@@ -185,6 +187,12 @@ void Reader::choice(const std::string& path, std::string& out, const std::vector
   const auto near = text::nearest(given, allowed);
   fail(path, "expected one of " + list + ", found \"" + given + "\"" +
                  (near.empty() ? "" : "; did you mean \"" + std::string(near) + "\"?"));
+}
+
+void Reader::check_sections() {
+  const std::set<std::string> sections = sections_;
+  for (const auto& path : sections)
+    if (const Json* v = value(path); v != nullptr && !v->IsNull() && !v->IsObject()) fail_type(path, "table", *v);
 }
 
 void Reader::find_unknown() { find_unknown_below(document_, ""); }

@@ -66,7 +66,8 @@ class Reader {
   // "config.yaml line 12"
   std::string place(const std::string& path) const;
 
-  void find_unknown();   // appends to warnings()
+  void check_sections();  // a section that is no table is a mistake
+  void find_unknown();    // appends to warnings()
   std::vector<std::string>& warnings() noexcept { return warnings_; }
   std::vector<std::string>& notices() noexcept { return notices_; }
 
@@ -77,7 +78,8 @@ class Reader {
   const Json& document_;
   const YamlLines& lines_;
   std::string file_;
-  std::set<std::string> known_;   // asked for, and every prefix of it
+  std::set<std::string> known_;     // asked for, and every prefix of it
+  std::set<std::string> sections_;  // prefixes: must be tables
   std::set<std::string> open_;
   std::string error_;
   std::vector<std::string> warnings_, notices_;
