@@ -50,6 +50,8 @@ void read_listeners(Reader& in, GatewayConfig& g) {
   } else if (v->IsArray()) {
     for (rapidjson::SizeType i = 0; i < v->Size(); ++i)
       read_listener(in, "apisix.node_listen." + std::to_string(i), (*v)[i], g);
+  } else if (v->IsObject()) {
+    in.fail("apisix.node_listen", "expected a port or a list of ports and {ip, port}");
   } else {
     read_listener(in, "apisix.node_listen", *v, g);
   }

@@ -192,7 +192,8 @@ void Reader::choice(const std::string& path, std::string& out, const std::vector
 void Reader::check_sections() {
   const std::set<std::string> sections = sections_;
   for (const auto& path : sections)
-    if (const Json* v = value(path); v != nullptr && !v->IsNull() && !v->IsObject()) fail_type(path, "table", *v);
+    if (const Json* v = value(path); v != nullptr && !v->IsNull() && !v->IsObject() && !(v->IsArray() && v->Empty()))
+      fail_type(path, "table", *v);
 }
 
 void Reader::find_unknown() { find_unknown_below(document_, ""); }

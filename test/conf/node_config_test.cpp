@@ -162,8 +162,8 @@ TEST_CASE("hostile node files end in an error", "[conf][node]") {
   CHECK(bad("apisix: &a {b: *a}").find("nested deeper") != std::string::npos);
   CHECK(bad(std::string("apisix: \xc3\x28")).find("UTF-8") != std::string::npos);
   CHECK(bad(std::string(5u << 20, ' ')).find("over the limit") != std::string::npos);
-  for (const char* text : {"apisix: 1", "apisix: []", "deployment: x", "plugins: x", "plugin_attr: []", "sluice: 5",
-                           "apisix: {node_listen: {}}", "apisix: {ssl: {listen: [x]}}", "nginx_config: {http: []}",
+  for (const char* text : {"apisix: 1", "apisix: [1]", "deployment: x", "plugins: x", "plugin_attr: [1]", "sluice: 5",
+                           "apisix: {node_listen: {}}", "apisix: {ssl: {listen: [x]}}", "nginx_config: {http: [1]}",
                            "apisix: {stream_proxy: {tcp: [{}]}}", "deployment: {admin: {admin_key: [x]}}"})
     CHECK(bad(text).find("fail") == 0);
 }
