@@ -3,7 +3,7 @@
 #include "plugins/sdk/field_text.hpp"
 #include "plugins/sdk/uri_text.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::echo {
 
 using sdk::RequestContext;
 
@@ -75,4 +75,4 @@ void Echo::body_filter(RequestContext& ctx, const sdk::BodyChunk& chunk, sdk::Bo
   if (chunk.last && !after_.empty()) sink.write(after_);
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::echo

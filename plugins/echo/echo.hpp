@@ -13,7 +13,7 @@
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::echo {
 
 class Echo {
  public:
@@ -38,8 +38,6 @@ class Echo {
   std::vector<std::pair<std::string, std::string>> headers_;
 };
 
-namespace echo {
 using Plugin = Echo;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::echo

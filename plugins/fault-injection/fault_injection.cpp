@@ -4,7 +4,7 @@
 
 #include "plugins/sdk/chance.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::fault_injection {
 
 using sdk::RequestContext;
 using sdk::Verdict;
@@ -125,4 +125,4 @@ Verdict FaultInjection::rewrite(RequestContext& ctx) const noexcept {
   return delay.count() > 0 ? Verdict::pause(delay) : Verdict::proceed();
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::fault_injection

@@ -16,7 +16,7 @@
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::fault_injection {
 
 class FaultInjection {
  public:
@@ -64,8 +64,6 @@ class FaultInjection {
   std::optional<sdk::Template> body_;
 };
 
-namespace fault_injection {
 using Plugin = FaultInjection;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::fault_injection

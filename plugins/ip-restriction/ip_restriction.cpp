@@ -2,7 +2,7 @@
 
 #include "plugins/sdk/json_text.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::ip_restriction {
 
 using sdk::RequestContext;
 using sdk::Verdict;
@@ -66,4 +66,4 @@ Verdict IpRestriction::access(RequestContext& ctx) const noexcept {
   return ctx.respond(status_, body_);
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::ip_restriction

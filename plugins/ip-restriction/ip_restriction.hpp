@@ -11,7 +11,7 @@
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::ip_restriction {
 
 class IpRestriction {
  public:
@@ -36,8 +36,6 @@ class IpRestriction {
   std::string body_;
 };
 
-namespace ip_restriction {
 using Plugin = IpRestriction;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::ip_restriction

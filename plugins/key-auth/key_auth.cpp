@@ -2,7 +2,7 @@
 
 #include "plugins/sdk/uri_text.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::key_auth {
 
 using sdk::RequestContext;
 using sdk::Verdict;
@@ -74,4 +74,4 @@ Verdict KeyAuth::rewrite(RequestContext& ctx) const noexcept {
   return verdict;
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::key_auth

@@ -11,7 +11,7 @@
 #include "plugins/sdk/traits.hpp"
 #include "plugins/sdk/variable.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::key_auth {
 
 class KeyAuth {
  public:
@@ -41,8 +41,6 @@ class KeyAuth {
   bool hide_ = false;
 };
 
-namespace key_auth {
 using Plugin = KeyAuth;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::key_auth

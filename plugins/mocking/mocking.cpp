@@ -4,7 +4,7 @@
 
 #include "conf/base/text.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::mocking {
 
 using sdk::RequestContext;
 using sdk::Verdict;
@@ -71,7 +71,7 @@ Result<Mocking> Mocking::compile(Config config, sdk::CompileContext& context) {
     made.example_ = context.text(*config.response_example);
   } else if (!is_html(media)) {
     made.source_ = is_xml(media) ? Source::xml : Source::json;
-    made.generated_ = mocking::Example::compile(config.response_schema.get(), context);
+    made.generated_ = Example::compile(config.response_schema.get(), context);
   }
   made.content_type_ = std::move(config.content_type);
   made.status_ = static_cast<std::uint16_t>(std::min(config.response_status, 999));
@@ -96,4 +96,4 @@ Verdict Mocking::access(RequestContext& ctx) const noexcept {
   return Verdict::reply_after(delay_, status_);
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::mocking

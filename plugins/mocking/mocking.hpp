@@ -14,7 +14,7 @@
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::mocking {
 
 class Mocking {
  public:
@@ -39,7 +39,7 @@ class Mocking {
   enum class Source : std::uint8_t { nothing, text, json, xml };
   Source source_ = Source::nothing;
   sdk::Template example_;
-  mocking::Example generated_;
+  Example generated_;
   std::string content_type_;
   std::uint16_t status_ = 200;
   std::chrono::nanoseconds delay_{0};
@@ -47,8 +47,6 @@ class Mocking {
   std::vector<sdk::FieldTemplate> headers_;
 };
 
-namespace mocking {
 using Plugin = Mocking;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::mocking

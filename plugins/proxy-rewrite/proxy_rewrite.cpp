@@ -3,7 +3,7 @@
 #include "plugins/sdk/json_text.hpp"
 #include "plugins/sdk/uri_text.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::proxy_rewrite {
 
 using sdk::RequestContext;
 using sdk::Verdict;
@@ -46,7 +46,7 @@ const schema::Table<ProxyRewrite::Config>& ProxyRewrite::table() {
           .field("host", &Config::host,
                  string().pattern(R"(^[0-9a-zA-Z-.]+(:\d{1,5})?$)").doc("Host sent upstream, no variables"))
           .field("headers", &Config::headers,
-                 proxy_rewrite::FieldEdits::node().doc("flat map, or add, set and remove"))
+                 FieldEdits::node().doc("flat map, or add, set and remove"))
           .field("use_real_request_uri_unsafe", &Config::use_real_request_uri_unsafe,
                  boolean().default_value(false).doc("start from the target as received, nothing is normalised or escaped"))
           .refine([](Node n) { return n.min_properties(1); });
@@ -67,7 +67,7 @@ std::string ProxyRewrite::check(const Json& conf) {
         return message;
   }
   const Json* headers = find(conf, "headers");
-  return headers == nullptr ? std::string() : proxy_rewrite::FieldEdits::check(*headers);
+  return headers == nullptr ? std::string() : FieldEdits::check(*headers);
 }
 
 Result<ProxyRewrite> ProxyRewrite::compile(Config config, sdk::CompileContext& context) {
@@ -83,7 +83,7 @@ Result<ProxyRewrite> ProxyRewrite::compile(Config config, sdk::CompileContext& c
     if (!pattern || !replacement) return invalid(check_pair(config.regex_uri[i], config.regex_uri[i + 1]));
     made.rules_.push_back({std::move(*pattern), std::move(*replacement)});
   }
-  if (config.headers) made.edits_ = proxy_rewrite::FieldEdits::compile(config.headers.get(), context);
+  if (config.headers) made.edits_ = FieldEdits::compile(config.headers.get(), context);
   return made;
 }
 
@@ -149,4 +149,4 @@ Verdict ProxyRewrite::rewrite(RequestContext& ctx) const noexcept {
   return Verdict::proceed();
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::proxy_rewrite

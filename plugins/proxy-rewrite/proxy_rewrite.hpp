@@ -16,7 +16,7 @@
 #include "plugins/sdk/template.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::proxy_rewrite {
 
 class ProxyRewrite {
  public:
@@ -58,11 +58,9 @@ class ProxyRewrite {
   sdk::Template uri_;
   std::vector<Rule> rules_;
   bool unsafe_ = false;
-  proxy_rewrite::FieldEdits edits_;
+  FieldEdits edits_;
 };
 
-namespace proxy_rewrite {
 using Plugin = ProxyRewrite;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::proxy_rewrite

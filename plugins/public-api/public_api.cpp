@@ -2,7 +2,7 @@
 
 #include "plugins/sdk/registry.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::public_api {
 
 const schema::Table<PublicApi::Config>& PublicApi::table() {
   static const auto kTable = schema::table<Config>().field(
@@ -21,4 +21,4 @@ sdk::Verdict PublicApi::access(sdk::RequestContext& ctx) const noexcept {
   return api == nullptr ? ctx.respond(404) : api->handle(ctx);
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::public_api

@@ -9,7 +9,7 @@
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::public_api {
 
 class PublicApi {
  public:
@@ -27,8 +27,6 @@ class PublicApi {
   std::string uri_;  // empty: the request's own path
 };
 
-namespace public_api {
 using Plugin = PublicApi;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::public_api

@@ -7,7 +7,7 @@
 #include "plugins/sdk/chance.hpp"
 #include "plugins/sdk/uri_text.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::redirect {
 
 using sdk::RequestContext;
 using sdk::Verdict;
@@ -181,4 +181,4 @@ Verdict Redirect::rewrite(RequestContext& ctx) const noexcept {
   return answer(ctx, ret_code_, target);
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::redirect

@@ -14,7 +14,7 @@
 #include "plugins/sdk/traits.hpp"
 #include "plugins/sdk/variable.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::redirect {
 
 class Redirect {
  public:
@@ -57,8 +57,6 @@ class Redirect {
   bool append_query_ = false;
 };
 
-namespace redirect {
 using Plugin = Redirect;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::redirect

@@ -5,7 +5,7 @@
 #include "plugins/request-id/identifiers.hpp"
 #include "plugins/sdk/field_text.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::request_id {
 
 using sdk::RequestContext;
 using sdk::Verdict;
@@ -66,15 +66,15 @@ Result<RequestId> RequestId::compile(Config config, sdk::CompileContext&) {
   made.range_length_ = std::min(config.range_id.length, kLongest);
   made.range_set_ = std::move(config.range_id.char_set);
   if (config.algorithm == "uuidv7")
-    made.make_ = &plain<&request_id::make_uuidv7>;
+    made.make_ = &plain<&make_uuidv7>;
   else if (config.algorithm == "nanoid")
-    made.make_ = &plain<&request_id::make_nanoid>;
+    made.make_ = &plain<&make_nanoid>;
   else if (config.algorithm == "ksuid")
-    made.make_ = &plain<&request_id::make_ksuid>;
+    made.make_ = &plain<&make_ksuid>;
   else if (config.algorithm == "range_id")
     made.make_ = &make_range;
   else
-    made.make_ = &plain<&request_id::make_uuid>;
+    made.make_ = &plain<&make_uuid>;
   return made;
 }
 
@@ -101,4 +101,4 @@ void RequestId::header_filter(RequestContext& ctx) const noexcept {
   ctx.response_headers.set(header_, *reinterpret_cast<const std::string_view*>(static_cast<std::uintptr_t>(*note)));
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::request_id

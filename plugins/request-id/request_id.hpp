@@ -12,7 +12,7 @@
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::request_id {
 
 class RequestId {
  public:
@@ -45,8 +45,6 @@ class RequestId {
   static std::string_view make_range(const RequestId& self, sdk::RequestContext& ctx) noexcept;
 };
 
-namespace request_id {
 using Plugin = RequestId;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::request_id

@@ -8,7 +8,7 @@
 #include "plugins/sdk/base64.hpp"
 #include "plugins/sdk/inflate.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::response_rewrite {
 
 using sdk::RequestContext;
 
@@ -276,4 +276,4 @@ void ResponseRewrite::body_filter(RequestContext& ctx, const sdk::BodyChunk& chu
   if (chunk.last) sink.write(filtered(ctx, held));
 }
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::response_rewrite

@@ -19,7 +19,7 @@
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/traits.hpp"
 
-namespace sluice::plugins {
+namespace sluice::plugins::response_rewrite {
 
 class ResponseRewrite {
  public:
@@ -69,8 +69,6 @@ class ResponseRewrite {
   std::vector<std::string> remove_;
 };
 
-namespace response_rewrite {
 using Plugin = ResponseRewrite;
-}
 
-}  // namespace sluice::plugins
+}  // namespace sluice::plugins::response_rewrite
