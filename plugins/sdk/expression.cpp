@@ -222,8 +222,10 @@ std::string Expression::Program::compile(const Json& rule) {
     if (rule.Size() < 3) return "rule too short";
     return group(rule, 1, *logic, 0);
   }
+  // An empty object cannot be told from an empty list in the reference.
   for (const Json& child : rule.GetArray())
-    if (!child.IsArray()) return "rule should be wrapped inside brackets";
+    if (!child.IsArray())
+      return child.IsObject() && child.ObjectEmpty() ? "rule too short" : "rule should be wrapped inside brackets";
   return group(rule, 0, Logic::all, 0);
 }
 
@@ -238,6 +240,7 @@ std::string Expression::Program::group(const Json& rule, rapidjson::SizeType fro
 }
 
 std::string Expression::Program::item(const Json& rule, unsigned depth) {
+  if (rule.IsObject() && rule.ObjectEmpty()) return "rule too short";
   if (!rule.IsArray()) return "rule should be wrapped inside brackets";
   if (rule.Empty()) return "rule too short";
   if (rule[0].IsArray()) return group(rule, 0, Logic::all, depth);
