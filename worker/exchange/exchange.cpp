@@ -1,5 +1,7 @@
 #include "worker/exchange/exchange.hpp"
 
+#include <charconv>
+
 #include "conf/base/log.hpp"
 #include "shm/worker_table.hpp"
 #include "worker/outbox/access_log.hpp"
@@ -135,6 +137,22 @@ Task<bool> Exchange::collect_body() noexcept {
   co_return true;
 }
 
+// OPTIONS with Max-Forwards: 0 is for the first recipient; with more, one hop is taken off.
+bool Exchange::ends_here() noexcept {
+  if (ctx_.method != "OPTIONS") return false;
+  const sdk::Field* field = ctx_.request_headers.find(sdk::FieldId::max_forwards);
+  std::uint64_t hops = 0;
+  if (field == nullptr || !parse_length(field->value, hops)) return false;
+  if (hops == 0) {
+    ctx_.response_headers.add("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    return true;
+  }
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, hops - 1).ptr;
+  ctx_.request_headers.set("Max-Forwards", ctx_.arena.copy({digits, static_cast<std::size_t>(end - digits)}));
+  return false;
+}
+
 // From the normal path to an answer.
 Task<void> Exchange::pipeline() noexcept {
   live::Tables& tables = worker_.tables;
@@ -229,6 +247,8 @@ Task<void> Exchange::serve() noexcept {
   } else if (head_.expects_unknown) {
     keep_open_ = false;
     co_await reply(417, sdk::ResponseSource::apisix);
+  } else if (ends_here()) {
+    co_await reply(200, sdk::ResponseSource::apisix);
   } else if (built_in()) {
     const std::uint16_t status = status_;
     co_await reply(status, sdk::ResponseSource::apisix);

@@ -95,6 +95,7 @@ class Exchange {
   void identify_consumer() noexcept;
   Task<void> drain_request() noexcept;
   bool built_in() noexcept;                 // /apisix/nginx_status
+  bool ends_here() noexcept;                // OPTIONS with Max-Forwards: 0
 
   // ---- request_facts.cpp
   void learn_facts() noexcept;

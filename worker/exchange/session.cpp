@@ -230,8 +230,10 @@ Root Session::run() noexcept {
     if (begin_ == end_ || scanned_ != 0) {
       if (begin_ == end_) in_.reset();
       if (!client.readable()) {
-        idle_ = begin_ == end_ && requests != 0;
+        idle_ = begin_ == end_;
+        worker.idle_count += idle_ ? 1 : 0;
         const Why why = co_await fiber.readable(client);
+        worker.idle_count -= idle_ ? 1 : 0;
         idle_ = false;
         burst_ = 0;
         if (why == Why::deadline && begin_ != end_) {

@@ -46,6 +46,7 @@ struct WorkerContext {
 
   Session* sessions = nullptr;                 // all that live
   std::uint32_t session_count = 0;
+  std::uint32_t idle_count = 0;                // of them, waiting for a request
   std::uint64_t next_connection_id = 1;
   std::array<std::uint64_t, static_cast<std::size_t>(Refusal::kCount)> refusals{};
 

@@ -68,6 +68,10 @@ class Reactor {
 
   void retire(Retirable& object) noexcept;
   void make_ready(Fiber& fiber) noexcept;
+  // Resumes what is in the ready list until it is empty: at the end of the process, when every session was cancelled.
+  void finish_ready() noexcept {
+    while (ready_first_ != nullptr) run_ready();
+  }
 
   TimePoint now() const noexcept { return now_; }
   WallTime wall() const noexcept { return wall_; }
