@@ -14,6 +14,7 @@
 #include "plugins/sdk/chain.hpp"
 #include "plugins/sdk/ref.hpp"
 #include "worker/live/upstream.hpp"
+#include "worker/router/route.hpp"
 
 namespace sluice::live {
 
@@ -53,6 +54,8 @@ struct CompiledRoute : sdk::RefCounted {
 
  private:
   friend class RouteCompiler;
+  sdk::Ref<const router::Route> matching_;        // whose texts the request context refers to
+  sdk::Ref<const router::HostList> hosts_;
   sdk::Ref<const SharedChain> chain_;
   sdk::Ref<const UpstreamCell> cell_;
   sdk::Ref<const Upstream> inline_;

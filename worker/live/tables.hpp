@@ -86,7 +86,9 @@ class Tables {
   Match match(sdk::RequestContext& ctx, std::string_view match_path = {}) const noexcept;
   // Some `vars` read the request body: it has to be there before match().
   bool routing_needs_body() const noexcept;
-  const sdk::Chain& global_chain() const noexcept;
+  const sdk::Chain& global_chain() const noexcept { return global_rules()->chain.view(); }
+  // All global rules as one chain. A request that goes on after a pause must hold the reference: rules may change.
+  const sdk::Ref<const SharedChain>& global_rules() const noexcept;
   const sdk::ConsumerIndex& consumers() const noexcept;
   sdk::Ref<const Upstream> upstream(std::string_view id) const noexcept;
 
