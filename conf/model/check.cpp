@@ -30,7 +30,7 @@ std::string check_nodes(const Json& upstream, const CheckOptions& options) {
   } else if (nodes->IsArray() && options.from_admin) {
     for (const auto& node : nodes->GetArray()) {
       const std::string_view host = member_text(node, "host");
-      if (host.find(':') != std::string_view::npos && host.front() != '[')
+      if (is_ipv6_text(host))
         return "invalid configuration: IPv6 address must be enclosed with '[' and ']'";
     }
   }

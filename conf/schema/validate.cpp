@@ -158,6 +158,16 @@ std::string check_array(const Spec& spec, Json& value, Alloc& alloc) {
   return {};
 }
 
+// Patterns appear as Lua's %q would print them.
+std::string quoted(const std::string& pattern) {
+  std::string out = "\"";
+  for (char c : pattern) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
 std::size_t length_of(std::string_view text) noexcept {
   std::size_t n = 0;
   for (char c : text) n += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
@@ -174,7 +184,7 @@ std::string check_string(const Spec& spec, const Json& value) {
       return "string too long, expected at most " + std::to_string(*spec.max_length) + ", got " + std::to_string(n);
   }
   if (spec.regex && !spec.regex.search(text))
-    return "failed to match pattern \"" + spec.pattern + "\" with \"" + std::string(text) + "\"";
+    return "failed to match pattern " + quoted(spec.pattern) + " with \"" + std::string(text) + "\"";
   if ((spec.format == "ipv4" && !is_ipv4_text(text)) || (spec.format == "ipv6" && !is_ipv6_text(text)))
     return "expected a valid " + spec.format + " address, got \"" + std::string(text) + "\"";
   return {};

@@ -48,7 +48,7 @@ TEST_CASE("messages about routes", "[conf][model]") {
         "invalid configuration: property \"id\" validation failed: object matches none of the required");
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"host":"a.*.foo.com"})") ==
         "invalid configuration: property \"host\" validation failed: failed to match pattern "
-        "\"^\\*$|^\\*?[0-9a-zA-Z-._\\[\\]:]+$\" with \"a.*.foo.com\"");
+        "\"^\\\\*$|^\\\\*?[0-9a-zA-Z-._\\\\[\\\\]:]+$\" with \"a.*.foo.com\"");
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"remote_addr":"1.1.1.1.1"})") ==
         "invalid configuration: property \"remote_addr\" validation failed: object matches none of the required");
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"methods":["get"]})") ==

@@ -36,7 +36,7 @@ TEST_CASE("each broken rule has its text", "[conf][schema]") {
   CHECK(check(s::string().min_length(1), "\"\"") == "string too short, expected at least 1, got 0");
   CHECK(check(s::string().max_length(2), "\"世界\"") == "");
   CHECK(check(s::string().max_length(2), "\"abc\"") == "string too long, expected at most 2, got 3");
-  CHECK(check(s::string().pattern("^\\S+$"), "\"a b\"") == "failed to match pattern \"^\\S+$\" with \"a b\"");
+  CHECK(check(s::string().pattern("^\\S+$"), "\"a b\"") == "failed to match pattern \"^\\\\S+$\" with \"a b\"");
   CHECK(check(s::number().at_least(1), "0") == "expected 0 to be at least 1");
   CHECK(check(s::number().at_most(1), "1.5") == "expected 1.5 to be at most 1");
   CHECK(check(s::number().greater_than(0), "0") == "expected 0 to be greater than 0");
