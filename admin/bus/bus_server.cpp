@@ -15,6 +15,7 @@
 #include "admin/bus/bus_names.hpp"
 #include "admin/bus/bus_peer.hpp"
 #include "admin/bus/bus_state.hpp"
+#include "conf/base/json.hpp"
 #include "conf/base/log.hpp"
 
 namespace sluice::admin {
@@ -373,8 +374,16 @@ void BusServer::ask(std::string question, std::function<void(std::optional<std::
 }
 
 void BusServer::reload_plugins(const std::string& names_json) {
-  for (const auto& peer : std::vector(impl_->peers))
-    if (peer->hello) peer->send(bus::PluginsReload{names_json});
+  const auto names = parse_json(names_json);
+  if (!names || !names->IsArray()) return;
+  JsonDoc list(rapidjson::kArrayType);
+  for (const Json& name : names->GetArray()) {
+    Json entry(rapidjson::kObjectType);
+    entry.AddMember("name", Json(name, list.GetAllocator()), list.GetAllocator());
+    list.PushBack(entry, list.GetAllocator());
+  }
+  const auto revision = impl_->state.revision();
+  impl_->publish(revision, false, {{conf::Kind::plugins, "plugins", false, to_json(list), revision, revision}}, {});
 }
 
 std::uint64_t BusServer::sequence() const noexcept { return impl_->state.position().sequence; }

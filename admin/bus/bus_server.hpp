@@ -65,6 +65,8 @@ class BusServer {
 
   // Puts a question to one worker that is up to date; nothing when there is none, or it does not answer in time.
   void ask(std::string question, std::function<void(std::optional<std::string>)> done);
+  // A new list of enabled plugins, a JSON array of names: travels as a change like any other, so that a worker that
+  // comes later has it too.
   void reload_plugins(const std::string& names_json);
 
   std::uint64_t sequence() const noexcept;   // of the last batch

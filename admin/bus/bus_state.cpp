@@ -126,7 +126,8 @@ std::vector<live::Change> BusState::difference(const std::vector<live::Change>& 
       changes.push_back(*change);
   }
   for (const auto& [key, object] : objects_) {
-    if (next.contains(key)) continue;
+    // The list of plugins has a source of its own, the node file: a document that says nothing of it leaves it alone.
+    if (next.contains(key) || key.first == static_cast<std::uint8_t>(conf::Kind::plugins)) continue;
     live::Change gone;
     gone.kind = static_cast<conf::Kind>(key.first);
     gone.id = key.second;

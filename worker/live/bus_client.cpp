@@ -156,10 +156,6 @@ struct BusClient::Impl : std::enable_shared_from_this<BusClient::Impl> {
     send(bus::Answer{m.id, hooks.answer ? hooks.answer(m.json) : std::string()});
     return true;
   }
-  bool on(bus::PluginsReload& m) {
-    if (hooks.on_plugins_reload) hooks.on_plugins_reload(m.names_json);
-    return true;
-  }
   // What only workers say.
   bool on(bus::Hello&) { return false; }
   bool on(bus::Ack&) { return false; }

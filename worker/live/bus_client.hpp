@@ -56,7 +56,6 @@ struct BusClientHooks {
   std::function<void()> on_first_snapshot;
   std::function<void(const ObjectError&)> on_object_error;
   std::function<std::string(std::string_view question)> answer;
-  std::function<void(std::string_view names_json)> on_plugins_reload;
 };
 
 class BusClient {

@@ -8,6 +8,10 @@
 
 namespace sluice::live {
 
+namespace {
+constexpr std::size_t kMaxKnown = 20000;
+}
+
 void TablesTarget::stage(std::vector<Change> changes, bool whole) {
   stager_ = std::make_unique<Stager>(tables_, std::move(changes), whole ? Stager::Mode::snapshot : Stager::Mode::change);
 }
@@ -16,6 +20,26 @@ std::vector<ObjectError> TablesTarget::publish() {
   std::vector<ObjectError> errors = stager_->publish();
   stager_.reset();
   return errors;
+}
+
+void TablesTarget::set_addresses(std::string_view name, std::span<const IpAddress> addresses) {
+  known_[std::string(name)].assign(addresses.begin(), addresses.end());
+  if (known_.size() > kMaxKnown) forget_unused();
+  tables_.set_addresses(name, addresses);
+}
+
+bool TablesTarget::give_known(std::string_view name) {
+  const auto it = known_.find(name);
+  if (it == known_.end()) return false;
+  tables_.set_addresses(name, it->second);
+  return true;
+}
+
+void TablesTarget::forget_unused() {
+  decltype(known_) kept;
+  for (const std::string& name : tables_.names_in_use())
+    if (auto node = known_.extract(name)) kept.insert(std::move(node));
+  known_ = std::move(kept);
 }
 
 BusClientHooks BusLink::with_row(shm::WorkerStatus* row, BusClientHooks hooks) {
@@ -37,8 +61,9 @@ BusLink::BusLink(boost::asio::io_context& io, Tables& tables, shm::WorkerStatus*
                  BusClientHooks hooks)
     : tables_(tables), target_(tables), client_(io, std::move(options), target_, with_row(row, std::move(hooks))) {
   tables_.on_name = [this](std::string_view name, bool needed) {
-    if (needed) client_.resolve(name);
-    else client_.forget(name);
+    if (!needed) return client_.forget(name);
+    target_.give_known(name);
+    client_.resolve(name);
   };
   for (const std::string& name : tables_.names_in_use()) client_.resolve(name);
 }

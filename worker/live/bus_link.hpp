@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,13 +29,16 @@ class TablesTarget final : public ChangeTarget {
   void stage(std::vector<Change> changes, bool whole) override;
   bool step(TimePoint deadline) override { return stager_->step(deadline); }
   std::vector<ObjectError> publish() override;
-  void set_addresses(std::string_view name, std::span<const IpAddress> addresses) override {
-    tables_.set_addresses(name, addresses);
-  }
+  void set_addresses(std::string_view name, std::span<const IpAddress> addresses) override;
+  // The tables begin to use a name: whether its addresses are here already (they come before the batch that needs them).
+  bool give_known(std::string_view name);
 
  private:
+  void forget_unused();
+
   Tables& tables_;
   std::unique_ptr<Stager> stager_;
+  std::map<std::string, std::vector<IpAddress>, std::less<>> known_;
 };
 
 class BusLink {

@@ -128,7 +128,6 @@ class Writer {
     number(m.id);
     text(m.json);
   }
-  void operator()(const PluginsReload& m) { text(m.names_json); }
 
  private:
   std::string& out_;
@@ -214,7 +213,6 @@ class Reader {
   bool operator()(UpstreamUsed& m) { return text(m.key); }
   bool operator()(Question& m) { return number(m.id) && text(m.json); }
   bool operator()(Answer& m) { return number(m.id) && text(m.json); }
-  bool operator()(PluginsReload& m) { return text(m.names_json); }
 
  private:
   std::string_view in_;

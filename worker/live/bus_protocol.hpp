@@ -5,7 +5,7 @@
 // Asio, safe against any octets (every length is checked against what is there before memory is taken for it).
 // Order is (epoch, sequence): an epoch is one life of the admin process, a sequence counts its batches.
 //
-// Downward: snapshot (begin, parts, end), resume, batch parts, addresses, question, plugins_reload.
+// Downward: snapshot (begin, parts, end), resume, batch parts, addresses, question.
 // Upward: hello (first), ack, object_error, resolve, upstream_used, answer.
 #pragma once
 
@@ -104,15 +104,10 @@ struct Answer {
   std::string json;
   friend bool operator==(const Answer&, const Answer&) = default;
 };
-// The list of enabled plugins has changed.
-struct PluginsReload {
-  std::string names_json;  // array of names
-  friend bool operator==(const PluginsReload&, const PluginsReload&) = default;
-};
 
 // The alternative's index + 1 is the frame's type.
 using Message = std::variant<Hello, SnapshotBegin, SnapshotPart, SnapshotEnd, Resume, BatchPart, Ack, ObjectErrorReport,
-                             Resolve, Addresses, UpstreamUsed, Question, Answer, PluginsReload>;
+                             Resolve, Addresses, UpstreamUsed, Question, Answer>;
 
 // Appends the message as one frame. REQUIRES: its payload fits kMaxDownwardPayload.
 void encode(const Message& message, std::string& out);

@@ -152,7 +152,6 @@ struct Worker {
     live::BusClientHooks hooks;
     hooks.on_first_snapshot = [this] { ready = true; };
     hooks.answer = [](std::string_view q) { return "re:" + std::string(q); };
-    hooks.on_plugins_reload = [this](std::string_view) { ++reloads; };
     client = std::make_unique<live::BusClient>(bus.io, o, tables, hooks);
     client->start();
   }
@@ -166,7 +165,6 @@ struct Worker {
   Bus& bus;
   FakeTables tables;
   bool ready = false;
-  int reloads = 0;
   std::unique_ptr<live::BusClient> client;
 };
 
@@ -391,7 +389,7 @@ TEST_CASE("workers of an older generation get changes but hold no write", "[bus]
   CHECK(outcome.applied.applied == 1);
 }
 
-TEST_CASE("object errors and reports go up, questions and reloads go down", "[bus]") {
+TEST_CASE("object errors and reports go up, questions and the list of plugins go down", "[bus]") {
   Bus bus;
   auto& server = bus.serve();
   Worker a(bus, 3);
@@ -412,9 +410,15 @@ TEST_CASE("object errors and reports go up, questions and reloads go down", "[bu
     answered = true;
     answer = std::move(text);
   });
-  server.reload_plugins("[]");
-  bus.until([&] { return answered && a.reloads == 1; });
+  server.reload_plugins(R"(["key-auth","echo"])");
+  bus.until([&] { return answered && !a.tables.objects.empty(); });
   CHECK(answer == "re:why");
+  const auto list = std::pair(static_cast<int>(conf::Kind::plugins), std::string("plugins"));
+  bus.until([&] { return a.tables.objects.contains(list); });
+  CHECK(a.tables.objects.at(list) == R"([{"name":"key-auth"},{"name":"echo"}])");
+  server.replace(102, {route("1", "one")});
+  bus.until([&] { return a.has("1", "one"); });
+  CHECK(a.tables.objects.contains(list));
   CHECK(bus.used == std::vector<std::string>{"upstreams/1"});
 
   a.client->stop();

@@ -62,8 +62,7 @@ Message message(Random& r) {
     }
     case 10: return UpstreamUsed{text(r)};
     case 11: return Question{number(r), text(r)};
-    case 12: return Answer{number(r), text(r)};
-    default: return PluginsReload{text(r)};
+    default: return Answer{number(r), text(r)};
   }
 }
 
