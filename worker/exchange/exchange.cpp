@@ -160,7 +160,8 @@ Task<void> Exchange::pipeline() noexcept {
     const bool there = co_await collect_body();
     if (!there) co_return;
   }
-  global_ = &tables.global_chain();
+  rules_ = tables.global_rules();
+  global_ = &rules_->chain.view();
   ctx_.consumers = &tables.consumers();
   route_ = tables.match(ctx_, match_path_).route;
   if (route_) {

@@ -171,6 +171,7 @@ class Exchange {
   sdk::HeaderList upstream_fields_;
   sdk::Ref<const live::CompiledRoute> route_;
   sdk::Ref<const live::Upstream> upstream_;
+  sdk::Ref<const live::SharedChain> rules_; // the global rules that were in force at the beginning
   const sdk::Chain* global_ = nullptr;
   const sdk::Chain* chain_ = nullptr;       // the route's, or with the consumer's merged in
   const sdk::Consumer* known_consumer_ = nullptr;

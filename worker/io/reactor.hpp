@@ -5,7 +5,7 @@
 // taken; first all edges are noted in their Io, then owners are told, so that a session that picks a pooled connection
 // already knows of octets that arrived on it in the same batch.
 //
-// Fairness: sessions that used up their budget are resumed once per turn from a ready list; after a few batches the
+// Fairness: sessions that used up their budget are resumed once per batch from a ready list; after two milliseconds the
 // reactor goes back to Asio, so that timers, the configuration bus and the heartbeat are never starved.
 //
 // Objects are deleted after the batch (retire), because later events of the batch may still point to them; a descriptor
@@ -84,7 +84,7 @@ class Reactor {
  private:
   struct AsioLink;
   static constexpr int kBatch = 256;
-  static constexpr int kBatchesPerTurn = 4;
+  static constexpr std::int64_t kTurnNs = 2'000'000;
 
   int dispatch(int timeout_ms) noexcept;  // one batch; number of events
   void run_ready() noexcept;
