@@ -24,16 +24,28 @@ void add(std::string_view host, std::vector<std::string>& names) {
   names.push_back(text::to_lower(host));
 }
 
+bool is_zero(const Json* weight) noexcept { return weight && weight->IsNumber() && weight->GetDouble() == 0; }
+
+// A node of weight 0 is parked: its name is not needed, unless no other node is there.
 void add_nodes(const Json& nodes, std::vector<std::string>& names) {
+  std::vector<std::string> parked;
+  const std::size_t before = names.size();
+  std::size_t in_use = 0;
   if (nodes.IsObject()) {
     for (const auto& member : nodes.GetObject()) {
       const std::string_view key = text_of(member.name);
-      if (!key.starts_with("unix:")) add(host_of(key), names);
+      const bool zero = is_zero(&member.value);
+      if (!zero) ++in_use;
+      if (!key.starts_with("unix:")) add(host_of(key), zero ? parked : names);
     }
   } else if (nodes.IsArray()) {
-    for (const Json& node : nodes.GetArray())
-      if (const Json* host = find(node, "host")) add(text_of(*host), names);
+    for (const Json& node : nodes.GetArray()) {
+      const bool zero = is_zero(find(node, "weight"));
+      if (!zero) ++in_use;
+      if (const Json* host = find(node, "host")) add(text_of(*host), zero ? parked : names);
+    }
   }
+  if (in_use == 0 && names.size() == before) names.insert(names.end(), parked.begin(), parked.end());
 }
 
 // Depth is bounded by the parser's limit.

@@ -36,6 +36,8 @@ TEST_CASE("names are found in every nodes object", "[bus][names]") {
         std::vector<std::string>{"a.b"});
   CHECK(upstream_names(R"({"plugins":{"traffic-split":{"rules":[{"weighted_upstreams":[{"upstream":{"nodes":{"t.s:1":1}}}]}]}}})") ==
         std::vector<std::string>{"t.s"});
+  CHECK(upstream_names(R"({"nodes":{"parked.test:80":0,"127.0.0.1:80":1}})").empty());
+  CHECK(upstream_names(R"({"nodes":[{"host":"parked.test","port":80,"weight":0}]})").size() == 1);
   CHECK(upstream_names(R"({"nodes":5})").empty());
   CHECK(upstream_names(R"({"nodes":)").empty());
   CHECK(upstream_names("").empty());
