@@ -54,7 +54,8 @@ Result<Sizes> resolve(const std::vector<DictSize>& given, std::uint32_t max_work
   for (const DictSize& d : given) {
     const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == d.name; });
     if (row == kRows.end() && d.name != kMetrics) return invalid("no dictionary of this name", d.name);
-    if (d.bytes < kMinBytes) return invalid("at least 64k expected, found " + std::to_string(d.bytes) + " bytes", d.name);
+    if (d.bytes < kMinBytes)
+      return invalid("at least 64k expected, found " + std::to_string(d.bytes) + " bytes", d.name);
     (d.name == kMetrics ? sizes.metrics : sizes.dicts[static_cast<std::size_t>(row - kRows.begin())]) = d.bytes;
   }
   return sizes;
@@ -78,9 +79,9 @@ std::vector<DictSize> Catalog::defaults() {
 // A fingerprint of every structure that lies in the region: another binary attaches only when it means the same bytes.
 std::uint64_t Catalog::layout_hash() noexcept {
   KeyHasher h(Seed{});
-  for (std::uint64_t n : {sizeof(RegionHeader), sizeof(RobustMutex), sizeof(Journal), sizeof(DictCore::Shard),
-                          sizeof(DictCore::Slot), sizeof(DictCore::Lease), sizeof(WorkerStatus), sizeof(HealthRecord),
-                          sizeof(Directory)})
+  for (std::uint64_t n :
+       {sizeof(RegionHeader), sizeof(RobustMutex), sizeof(Journal), sizeof(DictCore::Shard), sizeof(DictCore::Slot),
+        sizeof(DictCore::Lease), sizeof(WorkerStatus), sizeof(HealthRecord), sizeof(Directory)})
     h.add(n);
   for (const Row& r : kRows) h.add(r.name).add(std::uint64_t{r.value_words});
   return h.finish().lo;
@@ -140,16 +141,22 @@ std::unique_ptr<Catalog> Catalog::create_for_test() {
 }
 
 Catalog::Catalog(Region region) noexcept
-    : region_(std::move(region)), directory_(region_.at<Directory>(region_.header().root)),
-      owners_(region_, directory_->owners), workers_(region_, directory_->workers),
+    : region_(std::move(region)),
+      directory_(region_.at<Directory>(region_.header().root)),
+      owners_(region_, directory_->owners),
+      workers_(region_, directory_->workers),
       limit_req_(region_, directory_->dicts[kLimitReq], &owners_),
       limit_count_(region_, directory_->dicts[kLimitCount], &owners_),
       limit_conn_core_(region_, directory_->dicts[kLimitConn], nullptr),
       ewma_core_(region_, directory_->dicts[kEwma], nullptr),
       least_conn_core_(region_, directory_->dicts[kLeastConn], nullptr),
       health_core_(region_, directory_->dicts[kHealth], nullptr),
-      status_(region_, directory_->dicts[kStatus], &owners_), limit_conn_(limit_conn_core_), ewma_(ewma_core_),
-      least_conn_(least_conn_core_), health_(health_core_), metrics_(region_, directory_->metrics) {}
+      status_(region_, directory_->dicts[kStatus], &owners_),
+      limit_conn_(limit_conn_core_),
+      ewma_(ewma_core_),
+      least_conn_(least_conn_core_),
+      health_(health_core_),
+      metrics_(region_, directory_->metrics) {}
 
 Result<std::uint32_t> Catalog::claim_worker(WorkerRole role, std::uint32_t generation, std::uint32_t number) {
   const auto slot = workers_.claim(role, generation, number);

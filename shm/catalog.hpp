@@ -1,9 +1,11 @@
-// The catalog: all shared memory of a gateway by name. The master makes it once from the sizes in the node file; workers and
-// the admin process inherit it; a new binary attaches by descriptor and finds the same tables, if it knows their layout.
+// The catalog: all shared memory of a gateway by name. The master makes it once from the sizes in the node file;
+// workers and the admin process inherit it; a new binary attaches by descriptor and finds the same tables, if it knows
+// their layout.
 //
 //   region header | directory | worker table | owner table | dictionaries … | metrics
 //
-// A Catalog is a process's view: cheap handles over one mapping. It is made before the fork and lives as long as the process.
+// A Catalog is a process's view: cheap handles over one mapping. It is made before the fork and lives as long as the
+// process.
 #pragma once
 
 #include <memory>
@@ -54,8 +56,8 @@ class Catalog {
   // The names that exist and their default sizes.
   static std::vector<DictSize> defaults();
 
-  // All tables, sized by `sizes` (names left out get their default). `max_workers` bounds the worker slots of all living
-  // generations, the admin processes included. invalid: unknown name, or a size below 64 KiB; io: no memory.
+  // All tables, sized by `sizes` (names left out get their default). `max_workers` bounds the worker slots of all
+  // living generations, the admin processes included. invalid: unknown name, or a size below 64 KiB; io: no memory.
   static Result<std::unique_ptr<Catalog>> create(const std::vector<DictSize>& sizes, std::uint32_t max_workers = 64);
 
   // The catalog behind an inherited descriptor; takes it over. invalid when its layouts are not ours.

@@ -84,9 +84,14 @@ Result<void> Cells::format(Region& region, std::uint64_t offset, const Shape& sh
 }
 
 Cells::Cells(const Region& region, std::uint64_t offset) noexcept
-    : base_(region.data()), head_(region.at<Head>(offset)), buckets_(region.at<std::uint32_t>(offset + head_->buckets_at)),
-      entries_(region.at<Entry>(offset + head_->entries_at)), text_(region.at<char>(offset + head_->text_at)),
-      pages_at_(offset + head_->pages_at), page_bytes_(head_->page_bytes), seed_(region.seed()) {}
+    : base_(region.data()),
+      head_(region.at<Head>(offset)),
+      buckets_(region.at<std::uint32_t>(offset + head_->buckets_at)),
+      entries_(region.at<Entry>(offset + head_->entries_at)),
+      text_(region.at<char>(offset + head_->text_at)),
+      pages_at_(offset + head_->pages_at),
+      page_bytes_(head_->page_bytes),
+      seed_(region.seed()) {}
 
 void Cells::recover() const noexcept { head_->journal.roll_back(base_); }
 

@@ -3,8 +3,8 @@
 // A series = kind + text (name and labels, made by the caller) + one or more cells. Interned once, shared by all, never
 // removed. Each worker slot has a page with every cell; only that worker writes it (plain relaxed stores, no locked
 // instruction, no false sharing); the exporter sums the pages. When a worker is gone its counters are folded into the
-// page `retired`, its gauges zeroed: cell by cell, each in a transaction, so that a death in the middle loses and doubles
-// nothing, and folding again does nothing.
+// page `retired`, its gauges zeroed: cell by cell, each in a transaction, so that a death in the middle loses and
+// doubles nothing, and folding again does nothing.
 //
 // Bounds: texts up to kMaxText bytes; a catalogue that is full gives the series `other` of the same kind, counted.
 // Callers cache what intern() returned (a map of the process); it takes the catalogue's lock.

@@ -24,7 +24,7 @@
 namespace sluice::shm {
 
 template <class V>
-inline constexpr bool kIsShared = std::is_trivially_copyable_v<V> && std::is_default_constructible_v<V> &&
+inline constexpr bool kIsShared = std::conjunction_v<std::is_trivially_copyable<V>, std::is_default_constructible<V>> &&
                                   sizeof(V) % 8 == 0 && sizeof(V) <= 8 * DictCore::kMaxValueWords && alignof(V) <= 8;
 
 // A copy of a record, for inspection.

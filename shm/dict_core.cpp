@@ -21,11 +21,22 @@ std::uint32_t older(const Slot& r) noexcept { return high_half(r.lru); }
 }  // namespace
 
 DictCore::DictCore(const Region& region, std::uint64_t offset, const OwnerTable* owners) noexcept
-    : base_(region.data()), head_(region.at<Head>(offset)), owners_(owners), shards_at_(offset + kPage),
-      shard_stride_(head_->shard_stride), buckets_at_(head_->buckets_at), leases_at_(head_->leases_at),
-      slots_at_(head_->slots_at), bucket_mask_(head_->buckets - 1), shards_(head_->shards), stride_(head_->stride),
-      value_words_(head_->value_words), text_bytes_(head_->text_bytes), slots_max_(head_->slots_max),
-      worker_slots_(head_->worker_slots), seed_(region.seed()) {}
+    : base_(region.data()),
+      head_(region.at<Head>(offset)),
+      owners_(owners),
+      shards_at_(offset + kPage),
+      shard_stride_(head_->shard_stride),
+      buckets_at_(head_->buckets_at),
+      leases_at_(head_->leases_at),
+      slots_at_(head_->slots_at),
+      bucket_mask_(head_->buckets - 1),
+      shards_(head_->shards),
+      stride_(head_->stride),
+      value_words_(head_->value_words),
+      text_bytes_(head_->text_bytes),
+      slots_max_(head_->slots_max),
+      worker_slots_(head_->worker_slots),
+      seed_(region.seed()) {}
 
 std::uint32_t DictCore::find_locked(const Section& s, const Key& key) const noexcept {
   // Chains are short; the bound keeps a damaged one from holding the lock for ever.

@@ -1,5 +1,5 @@
-// The engine under every table of records: shards, hash index, LRU chain, fixed slots, undo journal. Knows values only as
-// words. Dict<V>, LeaseDict and SlotTable<V> are thin typed faces of it; requests never use it directly.
+// The engine under every table of records: shards, hash index, LRU chain, fixed slots, undo journal. Knows values only
+// as words. Dict<V>, LeaseDict and SlotTable<V> are thin typed faces of it; requests never use it directly.
 //
 // A table is cut into shards. A shard = robust mutex on its own line, lists and counts, journal, bucket array, slots:
 //
@@ -32,12 +32,12 @@ namespace sluice::shm {
 
 // What a table is made of. Fixed when it is formatted, but for `bytes` (DictCore::resize).
 struct DictShape {
-  std::uint64_t bytes = 10u << 20;   // memory for records and their index
-  std::uint32_t value_words = 8;     // 64-bit words per value, up to 8
-  std::uint32_t shards = 0;          // power of two; 0 = by capacity
-  bool leases = false;               // room for the lease ledger
-  std::uint32_t worker_slots = 0;    // of the ledger
-  std::uint32_t growth = 8;          // resize() may go up to growth × bytes (address space only)
+  std::uint64_t bytes = 10u << 20;  // memory for records and their index
+  std::uint32_t value_words = 8;    // 64-bit words per value, up to 8
+  std::uint32_t shards = 0;         // power of two; 0 = by capacity
+  bool leases = false;              // room for the lease ledger
+  std::uint32_t worker_slots = 0;   // of the ledger
+  std::uint32_t growth = 8;         // resize() may go up to growth × bytes (address space only)
 };
 
 // What a record carries beside its value.
@@ -78,13 +78,13 @@ class DictCore {
   struct Shard {
     RobustMutex mutex;
     // All below: guarded by mutex.
-    Word lru;             // head | tail << 32
-    Word free;            // first free slot | high water (slots ever used) << 32
-    Word counts;          // entries | pinned << 32
-    Word lease_free;      // first free lease | high water << 32
-    Word backed;          // slots with memory | leases with memory << 32
-    Word allowance;       // entries that the size allows
-    Word clearing;        // 1 while an emptying that may be interrupted is under way
+    Word lru;         // head | tail << 32
+    Word free;        // first free slot | high water (slots ever used) << 32
+    Word counts;      // entries | pinned << 32
+    Word lease_free;  // first free lease | high water << 32
+    Word backed;      // slots with memory | leases with memory << 32
+    Word allowance;   // entries that the size allows
+    Word clearing;    // 1 while an emptying that may be interrupted is under way
     Word cleared;
     Word hits, misses, evictions, expired, refused;  // statistics: not journaled, off by one after a death at most
     Word spare[3];

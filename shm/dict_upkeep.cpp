@@ -8,8 +8,8 @@
 namespace sluice::shm {
 namespace {
 
-constexpr std::uint32_t kMinSlots = 1;            // per shard
-constexpr std::uint64_t kSlotsPerShard = 4096;    // aimed at when the shard count is free
+constexpr std::uint32_t kMinSlots = 1;          // per shard
+constexpr std::uint64_t kSlotsPerShard = 4096;  // aimed at when the shard count is free
 constexpr std::uint32_t kMaxShards = 64;
 
 struct Cost {
@@ -19,8 +19,8 @@ struct Cost {
 
 // A slot is whole cache lines, so that records do not share any; what is left behind the value holds the text.
 Cost cost_of(const DictShape& shape) noexcept {
-  const auto stride = static_cast<std::uint32_t>(
-      align_up(64 + shape.value_words * 8 + DictCore::kMinTextBytes, kCacheLine));
+  const auto stride =
+      static_cast<std::uint32_t>(align_up(64 + shape.value_words * 8 + DictCore::kMinTextBytes, kCacheLine));
   return {stride, stride + 8 + (shape.leases ? sizeof(DictCore::Lease) : 0)};
 }
 
@@ -38,9 +38,10 @@ DictCore::Plan DictCore::plan(const DictShape& shape) noexcept {
   Head& h = p.head;
   const Cost cost = cost_of(shape);
   const std::uint64_t records = std::max<std::uint64_t>(shape.bytes / cost.per_record, 1);
-  h.shards = shape.shards != 0 ? shape.shards
-                               : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-                                     std::bit_floor(std::max<std::uint64_t>(records / kSlotsPerShard, 1)), 1, kMaxShards));
+  h.shards = shape.shards != 0
+                 ? shape.shards
+                 : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                       std::bit_floor(std::max<std::uint64_t>(records / kSlotsPerShard, 1)), 1, kMaxShards));
   h.bytes = shape.bytes;
   h.stride = cost.stride;
   h.value_words = shape.value_words;
@@ -127,13 +128,13 @@ bool DictCore::check_locked(std::uint32_t n) const noexcept {
 void DictCore::clear_locked(std::uint32_t n) const noexcept {
   Shard& sh = shard(n);
   store_word(sh.clearing, 1);
-  std::atomic_thread_fence(std::memory_order_release);
+  release_fence();
   for (std::uint32_t i = 1; i <= low_half(sh.backed) && i <= slots_max_; ++i) {
     Slot& r = slot(n, i);
     store_word(r.seq, load_word(r.seq) | 1);
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     store_word(r.chain, 0);
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     store_word(r.seq, load_word(r.seq) + 1);
   }
   std::memset(base_ + shards_at_ + n * shard_stride_ + buckets_at_, 0, (bucket_mask_ + 1) * 4);
@@ -142,7 +143,7 @@ void DictCore::clear_locked(std::uint32_t n) const noexcept {
   store_word(sh.free, 0);
   store_word(sh.counts, 0);
   store_word(sh.lease_free, 0);
-  std::atomic_thread_fence(std::memory_order_release);
+  release_fence();
   store_word(sh.clearing, 0);
   add_word(sh.cleared, 1);
 }

@@ -25,8 +25,10 @@ struct Key {
 class KeyHasher {
  public:
   explicit KeyHasher(const Seed& seed) noexcept
-      : v0_(seed.k0 ^ 0x736f6d6570736575u), v1_(seed.k1 ^ 0x646f72616e646f6du ^ 0xee),
-        v2_(seed.k0 ^ 0x6c7967656e657261u), v3_(seed.k1 ^ 0x7465646279746573u) {}
+      : v0_(seed.k0 ^ 0x736f6d6570736575u),
+        v1_(seed.k1 ^ 0x646f72616e646f6du ^ 0xee),
+        v2_(seed.k0 ^ 0x6c7967656e657261u),
+        v3_(seed.k1 ^ 0x7465646279746573u) {}
 
   KeyHasher& add(std::string_view text) noexcept;
   KeyHasher& add(std::uint64_t number) noexcept {

@@ -14,22 +14,22 @@ bool Journal::roll_back(std::byte* base) noexcept {
     // The words move once more: readers must not trust them meanwhile.
     store_word(word_at(seq_offset), load_word(word_at(seq_offset)) | 1);
     step_for_test();
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
   }
   for (Word i = armed; i-- > 0;) {
     store_word(word_at(notes[i].offset), notes[i].old);
     step_for_test();
   }
 #endif
-  std::atomic_thread_fence(std::memory_order_release);
+  release_fence();
   store_word(count, 0);
   step_for_test();
   if (seq_offset != 0) {
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     Word& seq = word_at(seq_offset);
     if ((load_word(seq) & 1) != 0) store_word(seq, load_word(seq) + 1);
     step_for_test();
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     store_word(open_seq, 0);
     step_for_test();
   }

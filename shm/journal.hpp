@@ -4,8 +4,9 @@
 // the armed state. Commit is one store: count = 0. Whoever finds the owner dead puts the noted words back, newest
 // first, and then sets the count to zero; doing that twice, or half and again, gives the same memory.
 //
-// Store order (compiler and CPU): note, count, word; last word, count = 0. Release fences between them; on x86 they cost
-// nothing. The dead owner's stores are visible to the next one because taking the lock synchronises with its death.
+// Store order (compiler and CPU): note, count, word; last word, count = 0. Release fences between them; on x86 they
+// cost nothing. The dead owner's stores are visible to the next one because taking the lock synchronises with its
+// death.
 //
 // A record that is read without the lock has a sequence word, odd while it is being written. The sequence is not
 // journaled: going back to an old even value would let a reader accept a mix. The journal remembers which sequence is
@@ -31,8 +32,8 @@ struct Journal {
     Word old;
   };
 
-  Word count;         // notes in force
-  Word open_seq;      // offset of the sequence word that is odd, 0 = none
+  Word count;     // notes in force
+  Word open_seq;  // offset of the sequence word that is odd, 0 = none
   Note notes[kCapacity];
 
   // Undoes what a dead owner left. Idempotent, O(1). REQUIRES: the shard's mutex is held.
@@ -60,10 +61,10 @@ class Transaction {
     store_word(note.offset, offset_of(word));
     store_word(note.old, old);
     step_for_test();
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     store_word(journal_.count, ++count_);
     step_for_test();
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     store_word(word, value);
     step_for_test();
   }
@@ -81,24 +82,24 @@ class Transaction {
     seq_ = &seq;
     store_word(journal_.open_seq, offset_of(seq));
     step_for_test();
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     store_word(seq, load_word(seq) | 1);
     step_for_test();
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
   }
 
   void commit() noexcept {
-    std::atomic_thread_fence(std::memory_order_release);
+    release_fence();
     if (count_ != 0) {
       store_word(journal_.count, 0);
       count_ = 0;
       step_for_test();
     }
     if (seq_ != nullptr) {
-      std::atomic_thread_fence(std::memory_order_release);
+      release_fence();
       store_word(*seq_, load_word(*seq_) + 1);
       step_for_test();
-      std::atomic_thread_fence(std::memory_order_release);
+      release_fence();
       store_word(journal_.open_seq, 0);
       seq_ = nullptr;
       step_for_test();

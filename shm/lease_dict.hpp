@@ -1,5 +1,5 @@
-// LeaseDict: work in flight per key (limit-conn). An evicting dictionary whose records are pinned while anything of them
-// is in flight; what a worker holds is written in its ledger, so that its death returns everything.
+// LeaseDict: work in flight per key (limit-conn). An evicting dictionary whose records are pinned while anything of
+// them is in flight; what a worker holds is written in its ledger, so that its death returns everything.
 //
 // Admission policy when no record can be made (all pinned, or the ledger is full): admit without counting; counted in
 // stats().refused. A limiter that cannot count does not turn users away.
@@ -83,8 +83,7 @@ class LeaseDict {
  private:
   Ledger ledger() const noexcept { return Ledger(*core_, true, false); }
   LeaseHandle acquire_locked(const DictCore::Section& s, std::uint32_t slot, const Key& key, OwnerId owner,
-                             std::string_view text, std::uint32_t worker, TimePoint now,
-                             std::uint64_t limit) noexcept;
+                             std::string_view text, std::uint32_t worker, TimePoint now, std::uint64_t limit) noexcept;
 
   DictCore* core_;
 };

@@ -1,9 +1,9 @@
 // The lease ledger: totals of work in flight that stay exact when a worker dies.
 //
-// A leased record's value is {total, first lease}. A lease says how much of that total belongs to one worker; it hangs in
-// two chains, the record's and the worker's (per shard). Acquire and release change total and lease in one transaction, so
-// at every instant total = sum of the record's leases. When a worker is dead, the supervisor walks the worker's chains and
-// takes what it finds off the totals, one lease per transaction: it may die too and be run again.
+// A leased record's value is {total, first lease}. A lease says how much of that total belongs to one worker; it hangs
+// in two chains, the record's and the worker's (per shard). Acquire and release change total and lease in one
+// transaction, so at every instant total = sum of the record's leases. When a worker is dead, the supervisor walks the
+// worker's chains and takes what it finds off the totals, one lease per transaction: it may die too and be run again.
 //
 // Worker numbers are slots of the worker table, unique over all living generations.
 #pragma once
@@ -38,7 +38,8 @@ class Ledger {
 
  private:
   std::uint32_t find_locked(const DictCore::Section& s, std::uint32_t slot, std::uint32_t worker) const noexcept;
-  void unhook_locked(const DictCore::Section& s, Transaction& tx, std::uint32_t slot, std::uint32_t lease) const noexcept;
+  void unhook_locked(const DictCore::Section& s, Transaction& tx, std::uint32_t slot,
+                     std::uint32_t lease) const noexcept;
   void settle_locked(const DictCore::Section& s, std::uint32_t slot, std::uint32_t lease,
                      std::uint32_t amount) const noexcept;
 

@@ -48,8 +48,11 @@ Result<void> OwnerTable::format(Region& region, std::uint64_t offset, std::uint3
 }
 
 OwnerTable::OwnerTable(const Region& region, std::uint64_t offset) noexcept
-    : base_(region.data()), head_(region.at<Head>(offset)), capacity_(head_->capacity),
-      bucket_mask_(head_->buckets - 1), seed_(region.seed()) {
+    : base_(region.data()),
+      head_(region.at<Head>(offset)),
+      capacity_(head_->capacity),
+      bucket_mask_(head_->buckets - 1),
+      seed_(region.seed()) {
   epochs_ = region.at<std::uint32_t>(offset + epochs_at(capacity_));
   buckets_ = region.at<std::uint32_t>(offset + buckets_at(capacity_));
   entries_ = region.at<Entry>(offset + entries_at(capacity_));

@@ -73,7 +73,8 @@ Result<Region> Region::attach(int fd) {
 }
 
 Region::Region(Region&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), data_(std::exchange(other.data_, nullptr)),
+    : fd_(std::exchange(other.fd_, -1)),
+      data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)) {}
 
 Region& Region::operator=(Region&& other) noexcept {

@@ -1,8 +1,8 @@
 // A mutex in shared memory whose owner may die.
 //
-// pthread, process-shared, robust: when the owner dies the kernel marks the word and the next lock() learns of it, calls
-// the caller's recovery and declares the mutex consistent. If that process dies during recovery, the next one starts
-// over; so recovery must be idempotent. One cache line of its own: two locks never share one.
+// pthread, process-shared, robust: when the owner dies the kernel marks the word and the next lock() learns of it,
+// calls the caller's recovery and declares the mutex consistent. If that process dies during recovery, the next one
+// starts over; so recovery must be idempotent. One cache line of its own: two locks never share one.
 #pragma once
 
 #include <pthread.h>

@@ -1,8 +1,9 @@
 // Reading a record without its lock: copy the words between two looks at the record's sequence word.
 //
-// The writer holds the shard's lock, makes the sequence odd, writes, makes it even (Transaction::open_seq). A copy counts
-// only when the sequence was even and the same on both sides; the key of the record is copied under the same sequence, so
-// a slot that changed hands is noticed too. Words are relaxed atomics: a torn copy is thrown away, not undefined.
+// The writer holds the shard's lock, makes the sequence odd, writes, makes it even (Transaction::open_seq). A copy
+// counts only when the sequence was even and the same on both sides; the key of the record is copied under the same
+// sequence, so a slot that changed hands is noticed too. Words are relaxed atomics: a torn copy is thrown away, not
+// undefined.
 //
 // A reader never waits for a writer: after kSeqTries it gives up. A writer that died mid-way leaves the sequence odd
 // until the next holder of the lock has rolled it back (journal.hpp); readers then take the lock or do without.
@@ -34,7 +35,7 @@ inline bool seq_read(const Word& seq, Copy&& copy) noexcept {
     const Word before = sequence.load(std::memory_order_acquire);
     if ((before & 1) == 0) {
       copy();
-      std::atomic_thread_fence(std::memory_order_acquire);
+      acquire_fence();
       if (sequence.load(std::memory_order_relaxed) == before) return true;
     }
     cpu_pause();

@@ -3,10 +3,10 @@
 // read without any lock, and write under the shard's lock.
 //
 // There is no reference counting (a process that dies would leak counts). A slot stays until the table is full; then
-// intern() takes over a slot that nobody has updated for kIdle (and, with leases, that has nothing in flight), looking at
-// 64 at most. A reference to a slot that has changed hands reads as absent, because the key is part of what is read;
-// whoever holds it interns anew. Admission policy when no slot can be had: intern() returns an empty reference, counted in
-// stats().refused; reading it says absent and updating it does nothing, so the caller falls back to the peers' mean.
+// intern() takes over a slot that nobody has updated for kIdle (and, with leases, that has nothing in flight), looking
+// at 64 at most. A reference to a slot that has changed hands reads as absent, because the key is part of what is read;
+// whoever holds it interns anew. Admission policy when no slot can be had: intern() returns an empty reference, counted
+// in stats().refused; reading it says absent and updating it does nothing, so the caller falls back to the peers' mean.
 #pragma once
 
 #include <array>
@@ -46,7 +46,8 @@ class SlotCore {
 
   SlotCore(DictCore& core, bool leases) noexcept : core_(&core), leases_(leases) {}
 
-  // The slot of `text` for everybody, made now if need be. `text` names kind and node, e.g. "/apisix/upstreams/1|10.0.0.1:80".
+  // The slot of `text` for everybody, made now if need be. `text` names kind and node, e.g.
+  // "/apisix/upstreams/1|10.0.0.1:80".
   SlotRef intern(std::string_view text, TimePoint now) const noexcept;
   SlotRef find(std::string_view text) const noexcept;
 
@@ -134,8 +135,8 @@ class SlotTable : public SlotCore {
   }
 };
 
-// Score of a node as the EWMA balancer keeps it. The one floating-point number in shared memory: it is a mean that ages,
-// not a count. It expires logically: whoever reads it weighs it by the age of `last`.
+// Score of a node as the EWMA balancer keeps it. The one floating-point number in shared memory: it is a mean that
+// ages, not a count. It expires logically: whoever reads it weighs it by the age of `last`.
 struct EwmaScore {
   double score = 0;
   std::int64_t last_ns = 0;  // of the last update; never goes back
@@ -157,7 +158,9 @@ class LeaseTable : public SlotCore {
   std::uint64_t in_flight(const SlotRef& ref) const noexcept;
 
   // Supervisor: returns everything a dead worker held. Idempotent.
-  std::uint64_t replay_dead(std::uint32_t worker) const noexcept { return Ledger(*core_, false, true).replay_dead(worker); }
+  std::uint64_t replay_dead(std::uint32_t worker) const noexcept {
+    return Ledger(*core_, false, true).replay_dead(worker);
+  }
 };
 
 }  // namespace sluice::shm

@@ -14,10 +14,22 @@ using Word = std::uint64_t;
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kPage = 4096;
 
-inline Word load_word(const Word& w) noexcept {
-  return std::atomic_ref<Word>(const_cast<Word&>(w)).load(std::memory_order_relaxed);
-}
-inline void store_word(Word& w, Word v) noexcept { std::atomic_ref<Word>(w).store(v, std::memory_order_relaxed); }
+// Thread sanitizer knows no fences: in its builds every word carries the order itself, and fences only hold the
+// compiler.
+#ifdef __SANITIZE_THREAD__
+inline constexpr auto kWordLoad = std::memory_order_acquire, kWordStore = std::memory_order_release;
+inline void release_fence() noexcept { asm volatile("" ::: "memory"); }
+inline void acquire_fence() noexcept { asm volatile("" ::: "memory"); }
+#else
+inline constexpr auto kWordLoad = std::memory_order_relaxed, kWordStore = std::memory_order_relaxed;
+// Stores before it become visible before stores behind it.
+inline void release_fence() noexcept { std::atomic_thread_fence(std::memory_order_release); }
+// Loads before it are done before loads behind it.
+inline void acquire_fence() noexcept { std::atomic_thread_fence(std::memory_order_acquire); }
+#endif
+
+inline Word load_word(const Word& w) noexcept { return std::atomic_ref<Word>(const_cast<Word&>(w)).load(kWordLoad); }
+inline void store_word(Word& w, Word v) noexcept { std::atomic_ref<Word>(w).store(v, kWordStore); }
 // For words with one writer at a time (its owner, or the holder of the lock): no locked instruction needed.
 inline void add_word(Word& w, Word by) noexcept { store_word(w, load_word(w) + by); }
 

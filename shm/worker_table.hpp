@@ -1,8 +1,8 @@
 // Worker slots: who is alive, and what each one tells about itself.
 //
-// A slot number is unique over all living generations and both binaries of an upgrade; it indexes the lease ledgers and the
-// metric pages too. Life of a slot: the master claims it before the fork, the worker fills it, and when the worker has
-// ended the master settles its debts (Catalog::settle_worker) and only then releases it.
+// A slot number is unique over all living generations and both binaries of an upgrade; it indexes the lease ledgers and
+// the metric pages too. Life of a slot: the master claims it before the fork, the worker fills it, and when the worker
+// has ended the master settles its debts (Catalog::settle_worker) and only then releases it.
 //
 // Every field has one writer, the worker in the slot; others read. The admin process has a slot like a worker.
 #pragma once
@@ -22,15 +22,15 @@ enum class WorkerRole : std::uint32_t { none, worker, admin };
 struct alignas(2 * kCacheLine) WorkerStatus {
   using Counter = std::atomic<std::uint64_t>;
 
-  std::atomic<std::uint32_t> role;        // WorkerRole; none = the slot is free
-  std::atomic<std::int32_t> pid;          // 0 = claimed, not yet started
-  std::atomic<std::uint32_t> number;      // worker 0..N-1 of its generation
-  std::atomic<std::uint32_t> ready;       // 1 = has its first snapshot and accepts
-  std::atomic<std::uint32_t> draining;    // 1 = takes no new connections
+  std::atomic<std::uint32_t> role;      // WorkerRole; none = the slot is free
+  std::atomic<std::int32_t> pid;        // 0 = claimed, not yet started
+  std::atomic<std::uint32_t> number;    // worker 0..N-1 of its generation
+  std::atomic<std::uint32_t> ready;     // 1 = has its first snapshot and accepts
+  std::atomic<std::uint32_t> draining;  // 1 = takes no new connections
   std::atomic<std::uint32_t> generation;
   std::atomic<std::int64_t> heartbeat_ns;  // monotonic
   std::atomic<std::int64_t> started_ns;
-  Counter config_epoch;                    // last change applied: (epoch, sequence)
+  Counter config_epoch;  // last change applied: (epoch, sequence)
   Counter config_sequence;
   Counter accepted, handled, active, reading, writing, waiting, requests;
   Counter memory_bytes;  // accounted
@@ -47,7 +47,7 @@ static_assert(sizeof(WorkerStatus) == 128 && std::atomic<std::uint64_t>::is_alwa
 
 // Sums over all slots and over those that have gone.
 struct WorkerTotals {
-  std::uint64_t accepted = 0, handled = 0, requests = 0;                // since the region was made
+  std::uint64_t accepted = 0, handled = 0, requests = 0;            // since the region was made
   std::uint64_t active = 0, reading = 0, writing = 0, waiting = 0;  // now
 };
 

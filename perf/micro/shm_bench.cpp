@@ -1,7 +1,7 @@
 // ns per operation of shared memory: alone, and with a second process on the same record.
 //
-// Prints the median of kRounds rounds. Pin it (taskset) for figures that repeat; with two CPUs the hammering process takes
-// the other one. Results belong in perf/RESULTS.md with the machine they come from.
+// Prints the median of kRounds rounds. Pin it (taskset) for figures that repeat; with two CPUs the hammering process
+// takes the other one. Results belong in perf/RESULTS.md with the machine they come from.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,8 +97,8 @@ int main() {
   });
   row("EWMA update", score);
   row("limit-conn acquire and release", [&](int) {
-    const auto got = catalog->limit_conn().try_acquire(hot, owner, "10.0.0.1", 1, now,
-                                                       [](std::uint64_t) noexcept { return true; });
+    const auto got =
+        catalog->limit_conn().try_acquire(hot, owner, "10.0.0.1", 1, now, [](std::uint64_t) noexcept { return true; });
     catalog->limit_conn().release(got.lease, 1);
   });
   const CellPage page = catalog->metrics().page(catalog->claim_worker(WorkerRole::worker, 1, 0).value());

@@ -14,7 +14,8 @@ struct Fixture {
   explicit Fixture(std::uint64_t bytes = 64 << 10, std::uint32_t workers = 4)
       : shape{bytes, workers},
         region(Region::create("cells", 2 * kPage + Cells::footprint(shape), Region::Backing::sparse).value()),
-        at(region.carve(Cells::footprint(shape)).value()), cells((Cells::format(region, at, shape).value(), region), at) {
+        at(region.carve(Cells::footprint(shape)).value()),
+        cells((Cells::format(region, at, shape).value(), region), at) {
     for (std::uint32_t w = 0; w < workers; ++w) cells.prepare_worker(region, w).value();
   }
   Cells::Shape shape;

@@ -86,8 +86,7 @@ TEST_CASE("a process killed at any step of an update leaves the old or the new r
   for (const char* text : {"a", "b", "c"}) f.add(text);
   std::uint64_t before = 0;
   std::int64_t kept = 0, done = 0;
-  const auto steps = at_every_step([&] { before = f.count("a"); },
-                                   [&] { f.add("a"); },
+  const auto steps = at_every_step([&] { before = f.count("a"); }, [&] { f.add("a"); },
                                    [&](std::int64_t step) {
                                      INFO("step " << step);
                                      const std::uint64_t after = f.count("a");

@@ -266,7 +266,8 @@ TEST_CASE("random operations agree with a plain map", "[shm][dict]") {
   CHECK(audit(f.core) == "");
 }
 
-TEST_CASE("a shard that does not pass its check after a death is emptied, counted and usable", "[shm][dict][rollback]") {
+TEST_CASE("a shard that does not pass its check after a death is emptied, counted and usable",
+          "[shm][dict][rollback]") {
   Fixture f(16);
   for (int i = 0; i < 10; ++i) f.add(std::to_string(i));
 #ifndef SLUICE_MUTATION_NO_SHARD_LOCK

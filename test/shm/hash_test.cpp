@@ -47,8 +47,7 @@ TEST_CASE("a flipped input bit flips about half of the key's bits", "[shm][hash]
 TEST_CASE("keys spread evenly over shards and buckets", "[shm][hash]") {
   sluice::shm::test::Table t(sluice::shm::test::shape_for(4096, 2, 16));
   std::vector<int> per_shard(16);
-  for (int i = 0; i < 16000; ++i)
-    ++per_shard[t.core.shard_of(make_key(t.region.seed(), {std::to_string(i)}))];
+  for (int i = 0; i < 16000; ++i) ++per_shard[t.core.shard_of(make_key(t.region.seed(), {std::to_string(i)}))];
   for (int n : per_shard) {
     CHECK(n > 800);
     CHECK(n < 1200);

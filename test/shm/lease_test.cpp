@@ -11,11 +11,14 @@ namespace {
 
 struct Fixture : Table {
   explicit Fixture(std::uint32_t records = 8, std::uint32_t workers = 8)
-      : Table(leased_shape_for(records, workers), false), dict(core), owner(owners.intern("limit-conn|/apisix/routes/1")) {}
+      : Table(leased_shape_for(records, workers), false),
+        dict(core),
+        owner(owners.intern("limit-conn|/apisix/routes/1")) {}
 
   Acquired take(const std::string& text, std::uint32_t worker, std::uint64_t max = 1000) {
-    return dict.try_acquire(dict.key(owner, text), owner, text, worker, at_ms(1),
-                            [max](std::uint64_t n) noexcept { return n <= max; }, max);
+    return dict.try_acquire(
+        dict.key(owner, text), owner, text, worker, at_ms(1), [max](std::uint64_t n) noexcept { return n <= max; },
+        max);
   }
   std::uint64_t total(const std::string& text) const { return dict.in_flight(dict.key(owner, text)); }
 
