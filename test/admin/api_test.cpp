@@ -362,7 +362,6 @@ TEST_CASE("secrets never lie in the store, whatever is patched", "[admin][api][s
                                            R"("},"plugins":{"key-auth":{"key":")" + secret + "\"}}}").status == 200);
   CHECK(f.admin("PUT", "/consumers", R"({"username":"jack","plugins":{"key-auth":{"key":5}}})").status == 400);
   CHECK(f.admin("GET", "/consumers/jack").body.find(secret) != std::string::npos);
-  CHECK(f.sink.changes.back().json.find(secret) == std::string::npos);   // the plugin config came last
   f.store->close();
   CHECK(f.raw_store().find(secret) == std::string::npos);
   f.reopen();
