@@ -157,8 +157,7 @@ void read_apisix(Reader& in, NodeConfig& out) {
   read_proxy_cache(in, out);
   in.accept({"apisix.worker_startup_time_threshold", "apisix.disable_sync_configuration_during_start",
              "apisix.extra_lua_path", "apisix.extra_lua_cpath", "apisix.lua_module_hook"});
-  if (g.http2)
-    in.notice("apisix.enable_http2: HTTP/2 is not built yet; connections without TLS speak HTTP/1.1");
+  if (g.http2) in.notice("apisix.enable_http2: HTTP/2 is not built yet; connections without TLS speak HTTP/1.1");
 }
 
 }  // namespace sluice::conf

@@ -16,7 +16,7 @@ constexpr YamlLimits kLimits{.max_bytes = 4u << 20, .max_depth = 32, .max_values
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  struct stat info{};
+  struct stat info {};
   if (!in || ::stat(path.c_str(), &info) != 0) return Error{Errc::io, path, "cannot be read", "config", false};
   if (!S_ISREG(info.st_mode)) return Error{Errc::io, path, "is not a regular file", "config", false};
   if (static_cast<std::uint64_t>(info.st_size) > kLimits.max_bytes)
@@ -80,7 +80,7 @@ Result<NodeConfig> parse_node_config(std::string_view yaml, std::string_view nam
 Result<NodeConfig> load_node_config(const std::string& path, const Environment& env) {
   if (path.empty()) return parse_node_config("", "built-in defaults", env);
   std::string file = path;
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     file = profile_file(path, "config", env);
   } else if (const auto slash = path.rfind('/'); path.substr(slash + 1) == "config.yaml") {

@@ -4,6 +4,7 @@
 namespace sluice::conf {
 
 // In the order of their priorities. A name that this build does not have is no error: the registry says so once.
+// clang-format off
 std::vector<std::string> default_plugins() {
   return {
       "real-ip", "ai", "client-control", "proxy-buffering", "proxy-control", "request-id", "zipkin",
@@ -25,6 +26,8 @@ std::vector<std::string> default_plugins() {
       "aws-lambda", "azure-functions", "openwhisk", "openfunction", "serverless-post-function",
       "ext-plugin-post-req", "ext-plugin-post-resp"};
 }
+
+// clang-format on
 
 std::vector<std::string> default_stream_plugins() {
   return {"ip-restriction", "limit-conn", "mqtt-proxy", "syslog", "traffic-split"};

@@ -66,7 +66,10 @@ void read_keys(Reader& in, AdminConfig& admin) {
     AdminKeyEntry entry{"", "", "admin"};
     for (const auto& m : item.GetObject()) {
       const std::string_view name = text_of(m.name);
-      std::string* field = name == "name" ? &entry.name : name == "key" ? &entry.key : name == "role" ? &entry.role : nullptr;
+      std::string* field = name == "name"   ? &entry.name
+                           : name == "key"  ? &entry.key
+                           : name == "role" ? &entry.role
+                                            : nullptr;
       if (field == nullptr) {
         in.warn("unknown key " + at + "." + std::string(name) + " (" + in.place(at) + ") is ignored");
       } else if (m.value.IsString()) {
@@ -114,8 +117,7 @@ void read_admin(Reader& in, NodeConfig& out, const Environment& env) {
     in.warn("deployment.admin.admin_api_version: only v3 is served, found \"" + admin.api_version + "\"");
   if (admin.https && (admin.ssl_cert.empty() || admin.ssl_key.empty()))
     in.fail_plain("missing ssl cert for https admin");
-  if (admin.https)
-    in.fail("deployment.admin.https_admin", "an Admin API over HTTPS is not available in this version");
+  if (admin.https) in.fail("deployment.admin.https_admin", "an Admin API over HTTPS is not available in this version");
   const bool local_only = !admin.allow_all && admin.allow_text == std::vector<std::string>{"127.0.0.0/24"};
   const auto from_environment = env("ADMIN_KEY");
   if (!local_only && admin.key_required && admin.keys.empty() && (!from_environment || from_environment->empty()))
@@ -168,15 +170,13 @@ void check_ports(Reader& in, const NodeConfig& out) {
   const auto take = [&](const std::string& what, const Listen& listen) {
     if (listen.implied) return;
     for (const auto& [port, other] : taken)
-      if (port == listen.port)
-        return in.fail_plain(what + " " + std::to_string(port) + " conflicts with " + other);
+      if (port == listen.port) return in.fail_plain(what + " " + std::to_string(port) + " conflicts with " + other);
     taken.emplace_back(listen.port, what);
   };
   if (out.admin.enabled) take("admin port", out.admin.listen);
   if (out.apisix.control_enabled) take("control port", out.apisix.control);
   if (out.apisix.status) take("status port", *out.apisix.status);
-  const bool prometheus =
-      std::find(out.plugins.begin(), out.plugins.end(), "prometheus") != out.plugins.end();
+  const bool prometheus = std::find(out.plugins.begin(), out.plugins.end(), "prometheus") != out.plugins.end();
   if (prometheus && out.prometheus.enable_export_server) take("prometheus port", out.prometheus.export_addr);
   if (!out.serves_traffic() || !out.apisix.http_proxy) return;
   std::vector<Listen> seen;

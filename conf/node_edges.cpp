@@ -72,8 +72,9 @@ void read_stream_proxy(Reader& in, NodeConfig& out) {
   in.accept({"apisix.stream_proxy.only", "apisix.proxy_protocol.enable_tcp_pp",
              "apisix.proxy_protocol.enable_tcp_pp_to_upstream"});
   if (g.stream_proxy || !g.stream_listen.empty())
-    in.notice("apisix.proxy_mode: proxying of TCP and UDP streams is not built yet; stream routes are stored, their "
-              "listeners are not opened");
+    in.notice(
+        "apisix.proxy_mode: proxying of TCP and UDP streams is not built yet; stream routes are stored, their "
+        "listeners are not opened");
 }
 
 void read_ssl(Reader& in, NodeConfig& out) {

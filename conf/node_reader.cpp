@@ -62,8 +62,8 @@ void Reader::fail(const std::string& path, const std::string& expected_and_found
 }
 
 void Reader::fail_type(const std::string& path, const char* expected, const Json& found) {
-  fail_plain("failed to merge, path[" + arrows(path) + "] expect: " + expected + ", but got: " + lua_type(found) + " (" +
-             place(path) + ")");
+  fail_plain("failed to merge, path[" + arrows(path) + "] expect: " + expected + ", but got: " + lua_type(found) +
+             " (" + place(path) + ")");
 }
 
 void Reader::boolean(const std::string& path, bool& out) {

@@ -111,8 +111,8 @@ void read_affinity(Reader& in, NodeConfig& out) {
     return in.fail(path, "expected \"auto\", \"off\" or a list of CPU numbers");
   }
   if (nginx_given && enabled != (own.affinity != OwnConfig::Affinity::off))
-    in.fail(path, "disagrees with nginx_config.enable_cpu_affinity (" +
-                      in.place("nginx_config.enable_cpu_affinity") + "); give one of them");
+    in.fail(path, "disagrees with nginx_config.enable_cpu_affinity (" + in.place("nginx_config.enable_cpu_affinity") +
+                      "); give one of them");
 }
 
 void read_limits(Reader& in, LimitsConfig& l) {
@@ -143,8 +143,9 @@ void check_twice_given(Reader& in, const NodeConfig& out) {
   for (const auto& [name, bytes] : ours.shared_dict) {
     const auto other = out.nginx.shared_dict.find(name);
     if (other != out.nginx.shared_dict.end() && other->second != bytes)
-      in.fail("sluice.shared_dict." + name, "disagrees with the lua_shared_dict of that name in nginx_config; give "
-                                            "one of them");
+      in.fail("sluice.shared_dict." + name,
+              "disagrees with the lua_shared_dict of that name in nginx_config; give "
+              "one of them");
   }
 }
 

@@ -153,7 +153,8 @@ Result<StandaloneDocument> parse_standalone(std::string_view text, std::string_v
     text = replaced;
   }
   auto document = yaml ? parse_yaml(text) : parse_json(text);
-  if (!document) return invalid("failed to parse the content of file " + std::string(path) + ": " + document.error().message());
+  if (!document)
+    return invalid("failed to parse the content of file " + std::string(path) + ": " + document.error().message());
   if (!yaml && options.substitute)
     if (auto done = substitute_values(*document, document->GetAllocator(), env); !done)
       return invalid("failed to handle configuration: " + done.error().message(), std::string(path));

@@ -52,10 +52,17 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   unsigned shift = 0;
   if (!digits.empty()) {
     switch (text::lower(digits.back())) {
-      case 'k': shift = 10; break;
-      case 'm': shift = 20; break;
-      case 'g': shift = 30; break;
-      default: break;
+      case 'k':
+        shift = 10;
+        break;
+      case 'm':
+        shift = 20;
+        break;
+      case 'g':
+        shift = 30;
+        break;
+      default:
+        break;
     }
     if (shift != 0) digits.remove_suffix(1);
   }

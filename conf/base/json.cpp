@@ -145,10 +145,12 @@ void fold_duplicate_members(Json& value, JsonDoc::AllocatorType& alloc) {
 
 Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes)
-    return Error{Errc::too_large, {},
+    return Error{Errc::too_large,
+                 {},
                  "JSON text of " + std::to_string(text.size()) + " bytes is over the limit of " +
                      std::to_string(limits.max_bytes),
-                 "json", false};
+                 "json",
+                 false};
   if (const auto at = too_deep_at(text, limits.max_depth); at != std::string_view::npos)
     return invalid("nested deeper than " + std::to_string(limits.max_depth) + " levels at " + position_text(text, at));
   JsonDoc doc;
@@ -190,12 +192,18 @@ std::string_view text_of(const Json& value) noexcept {
 
 const char* type_name(const Json& value) noexcept {
   switch (value.GetType()) {
-    case rapidjson::kObjectType: return "object";
-    case rapidjson::kArrayType: return "array";
-    case rapidjson::kStringType: return "string";
-    case rapidjson::kNumberType: return "number";
-    case rapidjson::kNullType: return "null";
-    default: return "boolean";
+    case rapidjson::kObjectType:
+      return "object";
+    case rapidjson::kArrayType:
+      return "array";
+    case rapidjson::kStringType:
+      return "string";
+    case rapidjson::kNumberType:
+      return "number";
+    case rapidjson::kNullType:
+      return "null";
+    default:
+      return "boolean";
   }
 }
 
@@ -238,8 +246,7 @@ Json copy_json(const Json& value, JsonDoc::AllocatorType& alloc) {
   switch (value.GetType()) {
     case rapidjson::kObjectType: {
       Json out(rapidjson::kObjectType);
-      for (const auto& m : value.GetObject())
-        out.AddMember(copy_json(m.name, alloc), copy_json(m.value, alloc), alloc);
+      for (const auto& m : value.GetObject()) out.AddMember(copy_json(m.name, alloc), copy_json(m.value, alloc), alloc);
       return out;
     }
     case rapidjson::kArrayType: {
@@ -248,8 +255,10 @@ Json copy_json(const Json& value, JsonDoc::AllocatorType& alloc) {
       for (const auto& item : value.GetArray()) out.PushBack(copy_json(item, alloc), alloc);
       return out;
     }
-    case rapidjson::kStringType: return Json(value.GetString(), value.GetStringLength(), alloc);
-    default: return Json(value, alloc);
+    case rapidjson::kStringType:
+      return Json(value.GetString(), value.GetStringLength(), alloc);
+    default:
+      return Json(value, alloc);
   }
 }
 

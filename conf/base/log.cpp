@@ -122,9 +122,7 @@ bool reopen() noexcept {
   return true;
 }
 
-void set_role(std::string role) {
-  std::snprintf(state().role, sizeof state().role, "%s", role.c_str());
-}
+void set_role(std::string role) { std::snprintf(state().role, sizeof state().role, "%s", role.c_str()); }
 
 int fd() noexcept { return state().fd; }
 

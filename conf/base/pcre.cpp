@@ -100,8 +100,7 @@ Regex::Outcome Regex::try_match(std::string_view subject, Captures& out, std::si
   out.count = std::min(group_count_ + 1, Captures::kMax);
   for (std::size_t i = 0; i < out.count; ++i) {
     const bool present = i < set && spans[2 * i] != PCRE2_UNSET && spans[2 * i] <= spans[2 * i + 1];
-    out.groups[i] =
-        present ? subject.substr(spans[2 * i], spans[2 * i + 1] - spans[2 * i]) : std::string_view();
+    out.groups[i] = present ? subject.substr(spans[2 * i], spans[2 * i + 1] - spans[2 * i]) : std::string_view();
   }
   out.begin = spans[0];
   out.end = spans[1] < spans[0] ? spans[0] : spans[1];  // \K may put the start behind the end

@@ -53,10 +53,15 @@ class Walker {
       return "more than " + std::to_string(limits_.max_values) + " values (aliases included)";
     if (depth > limits_.max_depth) return "nested deeper than " + std::to_string(limits_.max_depth) + " levels";
     switch (node.Type()) {
-      case YAML::NodeType::Scalar: return scalar(node, out);
-      case YAML::NodeType::Sequence: return sequence(node, out, path, depth);
-      case YAML::NodeType::Map: return mapping(node, out, path, depth);
-      default: out.SetNull(); return {};
+      case YAML::NodeType::Scalar:
+        return scalar(node, out);
+      case YAML::NodeType::Sequence:
+        return sequence(node, out, path, depth);
+      case YAML::NodeType::Map:
+        return mapping(node, out, path, depth);
+      default:
+        out.SetNull();
+        return {};
     }
   }
 
@@ -133,8 +138,12 @@ class Walker {
 
 Result<JsonDoc> parse_yaml(std::string_view text, const YamlLimits& limits, YamlLines* lines) {
   if (text.size() > limits.max_bytes)
-    return Error{Errc::too_large, {}, "YAML text of " + std::to_string(text.size()) + " bytes is over the limit of " +
-                                          std::to_string(limits.max_bytes), "yaml", false};
+    return Error{Errc::too_large,
+                 {},
+                 "YAML text of " + std::to_string(text.size()) + " bytes is over the limit of " +
+                     std::to_string(limits.max_bytes),
+                 "yaml",
+                 false};
   if (!text::valid_utf8(text)) return invalid("the text is not valid UTF-8");
   try {
     const YAML::Node root = YAML::Load(std::string(text));

@@ -12,7 +12,9 @@ namespace {
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 
-Bio memory_bio(std::string_view text) { return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free}; }
+Bio memory_bio(std::string_view text) {
+  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free};
+}
 
 std::string last_error() {
   const unsigned long code = ERR_peek_last_error();

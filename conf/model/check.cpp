@@ -30,8 +30,7 @@ std::string check_nodes(const Json& upstream, const CheckOptions& options) {
   } else if (nodes->IsArray() && options.from_admin) {
     for (const auto& node : nodes->GetArray()) {
       const std::string_view host = member_text(node, "host");
-      if (is_ipv6_text(host))
-        return "invalid configuration: IPv6 address must be enclosed with '[' and ']'";
+      if (is_ipv6_text(host)) return "invalid configuration: IPv6 address must be enclosed with '[' and ']'";
     }
   }
   return {};
@@ -56,7 +55,8 @@ std::string check_hash_key(const Json& upstream) {
 
 std::string check_pair(std::string_view certificate, std::string_view key, const CheckOptions& options) {
   if (literal(certificate))
-    if (const std::string error = check_certificate(certificate); !error.empty()) return "failed to parse cert: " + error;
+    if (const std::string error = check_certificate(certificate); !error.empty())
+      return "failed to parse cert: " + error;
   if (!literal(key)) return {};
   std::string plain(key);
   if (!looks_like_pem(key)) {
@@ -120,8 +120,7 @@ std::string check_scripts(Kind kind, const Json& value) {
 
 std::string check_before_schema(Kind kind, const Json& value) {
   if (kind != Kind::route) return {};
-  if (find(value, "host") != nullptr && find(value, "hosts") != nullptr)
-    return "only one of host or hosts is allowed";
+  if (find(value, "host") != nullptr && find(value, "hosts") != nullptr) return "only one of host or hosts is allowed";
   if (find(value, "remote_addr") != nullptr && find(value, "remote_addrs") != nullptr)
     return "only one of remote_addr or remote_addrs is allowed";
   return {};
@@ -139,8 +138,10 @@ std::string check_schema(Kind kind, Json& value, JsonDoc::AllocatorType& alloc, 
 
 std::string check_after_schema(Kind kind, const Json& value, const CheckOptions& options) {
   switch (kind) {
-    case Kind::upstream: return check_upstream(value, options);
-    case Kind::ssl: return check_ssl(value, options);
+    case Kind::upstream:
+      return check_upstream(value, options);
+    case Kind::ssl:
+      return check_ssl(value, options);
     case Kind::proto: {
       const std::string error = check_proto(member_text(value, "content"));
       return error.empty() ? error : "invalid content: " + error;
@@ -152,7 +153,8 @@ std::string check_after_schema(Kind kind, const Json& value, const CheckOptions&
         if (std::string error = check_upstream(*upstream, options); !error.empty()) return error;
       return kind == Kind::stream_route ? check_stream_route(value) : check_scripts(kind, value);
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -8,17 +8,20 @@
 namespace sluice::conf {
 namespace {
 
-//                 kind                    collection                   word                       schema name             parent       post   patch  sub    id     times  standalone
+//                 kind                    collection                   word                       schema name parent
+//                 post   patch  sub    id     times  standalone
 constexpr std::array<KindInfo, kKindCount> kKinds = {{
     {Kind::route, "routes", "route", "route", "", true, true, true, true, true, true},
     {Kind::service, "services", "service", "service", "", true, true, true, true, true, true},
     {Kind::upstream, "upstreams", "upstream", "upstream", "", true, true, true, true, true, true},
     {Kind::consumer, "consumers", "consumer", "consumer", "", false, false, false, false, true, true},
     {Kind::credential, "credentials", "credential", "credential", "consumers", false, false, false, true, true, false},
-    {Kind::consumer_group, "consumer_groups", "consumer group", "consumer_group", "", false, true, true, true, true, true},
+    {Kind::consumer_group, "consumer_groups", "consumer group", "consumer_group", "", false, true, true, true, true,
+     true},
     {Kind::global_rule, "global_rules", "global rule", "global_rule", "", false, true, true, true, true, true},
     {Kind::plugin_config, "plugin_configs", "plugin config", "plugin_config", "", false, true, true, true, true, true},
-    {Kind::plugin_metadata, "plugin_metadata", "plugin_metadata", "plugin_metadata", "", false, false, false, false, false, true},
+    {Kind::plugin_metadata, "plugin_metadata", "plugin_metadata", "plugin_metadata", "", false, false, false, false,
+     false, true},
     {Kind::ssl, "ssls", "ssl", "ssl", "", true, true, true, true, true, true},
     {Kind::proto, "protos", "proto", "proto", "", true, false, false, true, true, true},
     {Kind::stream_route, "stream_routes", "stream route", "stream_route", "", true, false, false, true, true, true},

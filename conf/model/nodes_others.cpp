@@ -37,8 +37,12 @@ Node ssl() {
                     schema::array(schema::string().doc("uri regular expression to skip mtls")).min_items(1).unique());
   return schema::object()
       .property("id", id())
-      .property("type", schema::string().one_of_values({"server", "client"}).default_value("server").doc(
-                            "ssl certificate type, server to server certificate, client to client certificate for upstream"))
+      .property(
+          "type",
+          schema::string()
+              .one_of_values({"server", "client"})
+              .default_value("server")
+              .doc("ssl certificate type, server to server certificate, client to client certificate for upstream"))
       .property("cert", certificate())
       .property("key", private_key())
       .property("sni", host())
@@ -46,7 +50,8 @@ Node ssl() {
       .property("certs", schema::array(certificate()))
       .property("keys", schema::array(private_key()))
       .property("client", client)
-      .property("status", schema::integer().enum_json("[1,0]").default_value(1).doc("ssl status, 1 to enable, 0 to disable"))
+      .property("status",
+                schema::integer().enum_json("[1,0]").default_value(1).doc("ssl status, 1 to enable, 0 to disable"))
       .property("ssl_protocols", schema::array(schema::string().one_of_values({"TLSv1.1", "TLSv1.2", "TLSv1.3"}))
                                      .max_items(3)
                                      .unique()
@@ -70,7 +75,8 @@ Node proto() {
 Node cost_decoration() {
   const Node arguments = schema::array(schema::string().min_length(1));
   return with_metadata(schema::object())
-      .property("field_path", schema::string().pattern("^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$"), kRequired)
+      .property("field_path", schema::string().pattern("^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$"),
+                kRequired)
       .property("add_value", schema::number().at_least(0).default_value(1))
       .property("add_arguments", arguments)
       .property("mul_value", schema::number().at_least(0).default_value(1))

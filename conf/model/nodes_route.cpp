@@ -12,7 +12,8 @@ Node either(const char* one, const char* many) {
 }
 
 Node neither_or_one(const char* one, const char* many) {
-  return schema::one_of({schema::negate(Node().require_any({{one}, {many}})), Node().require({one}), Node().require({many})});
+  return schema::one_of(
+      {schema::negate(Node().require_any({{one}, {many}})), Node().require({one}), Node().require({many})});
 }
 
 Node script() { return schema::string().min_length(10).max_length(100 * 1024); }
@@ -40,9 +41,11 @@ Node route() {
       .property("service_id", id())
       .property("timeout", timeout())
       .property("enable_websocket", schema::boolean().doc("enable websocket for request"))
-      .property("status", schema::integer().enum_json("[1,0]").default_value(1).doc("route status, 1 to enable, 0 to disable"))
+      .property("status",
+                schema::integer().enum_json("[1,0]").default_value(1).doc("route status, 1 to enable, 0 to disable"))
       .closed()
-      .with_all_of({either("uri", "uris"), neither_or_one("host", "hosts"), neither_or_one("remote_addr", "remote_addrs")})
+      .with_all_of(
+          {either("uri", "uris"), neither_or_one("host", "hosts"), neither_or_one("remote_addr", "remote_addrs")})
       .require_any({{"plugins", "uri"},
                     {"upstream", "uri"},
                     {"upstream_id", "uri"},
@@ -92,9 +95,7 @@ Node stream_route() {
       .closed();
 }
 
-Node consumer_group() {
-  return with_metadata(schema::object()).property("plugins", plugins(), kRequired).closed();
-}
+Node consumer_group() { return with_metadata(schema::object()).property("plugins", plugins(), kRequired).closed(); }
 
 Node plugin_config() {
   return with_metadata(schema::object())

@@ -8,8 +8,8 @@ namespace nodes {
 using schema::Node;
 
 Node id() {
-  static const Node kNode = schema::any_of({schema::string().min_length(1).max_length(64).pattern("^[a-zA-Z0-9-_.]+$"),
-                                            schema::integer().at_least(1)});
+  static const Node kNode = schema::any_of(
+      {schema::string().min_length(1).max_length(64).pattern("^[a-zA-Z0-9-_.]+$"), schema::integer().at_least(1)});
   return kNode;
 }
 
@@ -19,7 +19,8 @@ Node desc() { return schema::string().max_length(256); }
 Node labels() {
   static const Node kNode =
       schema::object()
-          .pattern_property(".*", schema::string().min_length(1).max_length(256).pattern("^\\S+$").doc("value of label"))
+          .pattern_property(".*",
+                            schema::string().min_length(1).max_length(256).pattern("^\\S+$").doc("value of label"))
           .doc("key/value pairs to specify attributes");
   return kNode;
 }
@@ -80,10 +81,11 @@ Node with_metadata(const Node& object) {
 
 const schema::Node& node_of(Kind kind) {
   static const schema::Node kNodes[kKindCount] = {
-      nodes::route(),         nodes::service(),      nodes::upstream(),    nodes::consumer(),
-      nodes::credential(),    nodes::consumer_group(), nodes::global_rule(), nodes::plugin_config(),
-      schema::object(),       nodes::ssl(),          nodes::proto(),       nodes::stream_route(),
-      schema::object(),       nodes::cost_decoration(), nodes::plugin_list()};
+      nodes::route(),       nodes::service(),         nodes::upstream(),
+      nodes::consumer(),    nodes::credential(),      nodes::consumer_group(),
+      nodes::global_rule(), nodes::plugin_config(),   schema::object(),
+      nodes::ssl(),         nodes::proto(),           nodes::stream_route(),
+      schema::object(),     nodes::cost_decoration(), nodes::plugin_list()};
   return kNodes[static_cast<std::size_t>(kind) % kKindCount];
 }
 
@@ -101,10 +103,11 @@ const schema::Node& plugin_meta_node() {
           .property("disable", schema::boolean())
           .property("error_response", schema::one_of({schema::string(), schema::object()}))
           .property("priority", schema::integer().doc("priority of plugins by customized order"))
-          .property("filter", schema::array().doc("filter determines whether the plugin needs to be executed at runtime"))
-          .property("pre_function", schema::string().doc(
-                                        "function to be executed in each phase before execution of plugins. The "
-                                        "pre_function will have access to two arguments: `conf` and `ctx`."))
+          .property("filter",
+                    schema::array().doc("filter determines whether the plugin needs to be executed at runtime"))
+          .property("pre_function",
+                    schema::string().doc("function to be executed in each phase before execution of plugins. The "
+                                         "pre_function will have access to two arguments: `conf` and `ctx`."))
           .closed();
   return kNode;
 }

@@ -100,8 +100,10 @@ Node scheme() {
   return schema::string()
       .one_of_values({"grpc", "grpcs", "http", "https", "tcp", "tls", "udp", "kafka"})
       .default_value("http")
-      .doc("The scheme of the upstream. For L7 proxy, it can be one of grpc/grpcs/http/https. For L4 proxy, it can be one "
-           "of tcp/tls/udp. For specific protocols, it can be kafka.");
+      .doc(
+          "The scheme of the upstream. For L7 proxy, it can be one of grpc/grpcs/http/https. For L4 proxy, it can be "
+          "one "
+          "of tcp/tls/udp. For specific protocols, it can be kafka.");
 }
 
 }  // namespace

@@ -40,7 +40,11 @@ Result<PluginSet> parse_plugin_set(Kind kind, const Json& value) {
   if (!doc) return doc.error();
   PluginSet out;
   Fields f{*doc, {}};
-  f.id("id", out.id).read("name", out.name).read("desc", out.desc).read("labels", out.labels).read("plugins", out.plugins);
+  f.id("id", out.id)
+      .read("name", out.name)
+      .read("desc", out.desc)
+      .read("labels", out.labels)
+      .read("plugins", out.plugins);
   if (f.failed) return f.error;
   return out;
 }
@@ -104,7 +108,11 @@ Result<Credential> parse_credential(const Json& value) {
   if (!doc) return doc.error();
   Credential out;
   Fields f{*doc, {}};
-  f.id("id", out.id).read("name", out.name).read("desc", out.desc).read("labels", out.labels).read("plugins", out.plugins);
+  f.id("id", out.id)
+      .read("name", out.name)
+      .read("desc", out.desc)
+      .read("labels", out.labels)
+      .read("plugins", out.plugins);
   if (f.failed) return f.error;
   if (const auto slash = out.id.rfind('/'); slash != std::string::npos) out.id.erase(0, slash + 1);
   return out;

@@ -50,7 +50,8 @@ HostPort split_node_address(std::string_view address) {
   }
   const auto colon = address.find(':');
   if (colon == std::string_view::npos) return {std::string(address), std::nullopt};
-  if (address.find(':', colon + 1) != std::string_view::npos && address.substr(0, colon).find('.') == std::string_view::npos)
+  if (address.find(':', colon + 1) != std::string_view::npos &&
+      address.substr(0, colon).find('.') == std::string_view::npos)
     return {std::string(address), std::nullopt};  // a bare IPv6 address
   const auto last = address.rfind(':');
   return {std::string(address.substr(0, last)), port_of(address.substr(last + 1))};

@@ -78,8 +78,9 @@ bool decode_base64(std::string_view text, std::string& out) {
     if (!text::is_space(c)) compact.push_back(c);
   if (compact.empty() || compact.size() % 4 != 0) return false;
   out.resize(compact.size() / 4 * 3);
-  const int n = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                reinterpret_cast<const unsigned char*>(compact.data()), static_cast<int>(compact.size()));
+  const int n =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(compact.data()), static_cast<int>(compact.size()));
   if (n < 0) return false;
   std::size_t padding = 0;
   while (padding < 2 && compact[compact.size() - 1 - padding] == '=') ++padding;

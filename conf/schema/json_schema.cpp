@@ -302,7 +302,8 @@ JsonDoc to_json_schema(const Node& node) {
   JsonDoc doc;
   Publisher publisher(doc.GetAllocator());
   Json out = publisher.publish(node);
-  if (Names secret = encrypted_paths(node); !secret.empty()) publisher.put(out, "encrypt_fields", publisher.names(secret));
+  if (Names secret = encrypted_paths(node); !secret.empty())
+    publisher.put(out, "encrypt_fields", publisher.names(secret));
   static_cast<Json&>(doc) = out;
   return doc;
 }

@@ -11,13 +11,20 @@ namespace sluice::schema {
 
 const char* name_of(Type type) noexcept {
   switch (type) {
-    case Type::object: return "object";
-    case Type::array: return "array";
-    case Type::string: return "string";
-    case Type::number: return "number";
-    case Type::integer: return "integer";
-    case Type::boolean: return "boolean";
-    default: return "null";
+    case Type::object:
+      return "object";
+    case Type::array:
+      return "array";
+    case Type::string:
+      return "string";
+    case Type::number:
+      return "number";
+    case Type::integer:
+      return "integer";
+    case Type::boolean:
+      return "boolean";
+    default:
+      return "null";
   }
 }
 

@@ -26,13 +26,20 @@ bool is_empty_container(const Json& v) noexcept {
 
 bool has_type(const Json& v, Type type) noexcept {
   switch (type) {
-    case Type::object: return v.IsObject() || is_empty_container(v);
-    case Type::array: return v.IsArray() || is_empty_container(v);
-    case Type::string: return v.IsString();
-    case Type::number: return v.IsNumber();
-    case Type::integer: return v.IsNumber() && (!v.IsDouble() || std::floor(v.GetDouble()) == v.GetDouble());
-    case Type::boolean: return v.IsBool();
-    default: return v.IsNull();
+    case Type::object:
+      return v.IsObject() || is_empty_container(v);
+    case Type::array:
+      return v.IsArray() || is_empty_container(v);
+    case Type::string:
+      return v.IsString();
+    case Type::number:
+      return v.IsNumber();
+    case Type::integer:
+      return v.IsNumber() && (!v.IsDouble() || std::floor(v.GetDouble()) == v.GetDouble());
+    case Type::boolean:
+      return v.IsBool();
+    default:
+      return v.IsNull();
   }
 }
 
@@ -248,7 +255,8 @@ std::string check_combinations(const Spec& spec, Json& value, Alloc& alloc) {
 
 std::string check(const Node& node, Json& value, Alloc& alloc) {
   const Spec& spec = node.spec();
-  if (value.IsString() && spec.types.size() == 1 && spec.types[0] == Type::string && is_secret_reference(text_of(value)))
+  if (value.IsString() && spec.types.size() == 1 && spec.types[0] == Type::string &&
+      is_secret_reference(text_of(value)))
     return {};
   if (std::string inner = check_type(spec, value); !inner.empty()) return inner;
   if (spec.checks_object() && (value.IsObject() || is_empty_container(value))) {

@@ -62,12 +62,15 @@ TEST_CASE("built-in defaults", "[conf][node]") {
 }
 
 TEST_CASE("listeners", "[conf][node]") {
-  CHECK(good("apisix: {node_listen: 9081, enable_ipv6: false}").apisix.listen == std::vector<Listen>{{"0.0.0.0", 9081}});
-  const auto c = good("apisix:\n  node_listen: [9081, {ip: 127.0.0.2, port: 9082}]\n  proxy_protocol: {listen_http_port: 9181}\n");
+  CHECK(good("apisix: {node_listen: 9081, enable_ipv6: false}").apisix.listen ==
+        std::vector<Listen>{{"0.0.0.0", 9081}});
+  const auto c =
+      good("apisix:\n  node_listen: [9081, {ip: 127.0.0.2, port: 9082}]\n  proxy_protocol: {listen_http_port: 9181}\n");
   REQUIRE(c.apisix.listen.size() == 4);
   CHECK(c.apisix.listen[2] == Listen{"127.0.0.2", 9082});
   CHECK(c.apisix.listen[3].proxy_protocol);
-  CHECK(bad("apisix:\n  node_listen:\n    - {port: 9081, enable_http2: true}\n").find("enable_http2") != std::string::npos);
+  CHECK(bad("apisix:\n  node_listen:\n    - {port: 9081, enable_http2: true}\n").find("enable_http2") !=
+        std::string::npos);
   CHECK(bad("apisix: {node_listen: 0}").find("expected a port") != std::string::npos);
   CHECK(bad("apisix: {node_listen: 9180}") == "http listen port 9180 conflicts with admin port");
   CHECK(bad("apisix: {control: {port: 9180}}") == "control port 9180 conflicts with admin port");
@@ -85,16 +88,21 @@ TEST_CASE("variables in values and keys", "[conf][node]") {
 TEST_CASE("wrong types name place, expectation and what was found", "[conf][node]") {
   CHECK(bad("apisix:\n  enable_admin: maybe\n") ==
         "failed to merge, path[apisix->enable_admin] expect: boolean, but got: string (config.yaml line 2)");
-  CHECK(bad("deployment: {admin: {admin_listen: {port: \"x\"}}}").find("path[deployment->admin->admin_listen->port] expect: number") != std::string::npos);
-  CHECK(bad("apisix: {router: {http: radixtree_hosturi}}").find("did you mean \"radixtree_host_uri\"?") != std::string::npos);
+  CHECK(bad("deployment: {admin: {admin_listen: {port: \"x\"}}}")
+            .find("path[deployment->admin->admin_listen->port] expect: number") != std::string::npos);
+  CHECK(bad("apisix: {router: {http: radixtree_hosturi}}").find("did you mean \"radixtree_host_uri\"?") !=
+        std::string::npos);
   CHECK(bad("apisix: {data_encryption: {keyring: short}}").find("16 or 32 bytes") != std::string::npos);
   CHECK(bad("apisix: {trusted_addresses: [x]}").find("invalid ip address: x") != std::string::npos);
   CHECK(bad("nginx_config: {http: {keepalive_timeout: 5 parsecs}}").find("expected a time") != std::string::npos);
 }
 
 TEST_CASE("unknown keys are warnings with the nearest name", "[conf][node]") {
-  const auto c = good("apisix:\n  node_listn: 1\nplugin_attr: {mine: {a: 1}}\nnope: 1\nnginx_config: {http_configuration_snippet: x}\n");
-  CHECK(mentions(c.warnings, "unknown key apisix.node_listn (config.yaml line 2) is ignored; did you mean apisix.node_listen?"));
+  const auto c = good(
+      "apisix:\n  node_listn: 1\nplugin_attr: {mine: {a: 1}}\nnope: 1\nnginx_config: {http_configuration_snippet: "
+      "x}\n");
+  CHECK(mentions(c.warnings,
+                 "unknown key apisix.node_listn (config.yaml line 2) is ignored; did you mean apisix.node_listen?"));
   CHECK(mentions(c.warnings, "unknown key nope"));
   CHECK(mentions(c.warnings, "http_configuration_snippet"));
   CHECK(c.warnings.size() == 3);
@@ -104,8 +112,10 @@ TEST_CASE("roles and providers", "[conf][node]") {
   const auto c = good("deployment: {role: data_plane, role_data_plane: {config_provider: yaml}}");
   CHECK(c.file_provider());
   CHECK(!c.admin.enabled);
-  CHECK(bad("deployment: {role: traditional, role_traditional: {config_provider: etcd}}").find("invalid deployment traditional configuration: ") == 0);
-  CHECK(bad("deployment: {role_traditional: {config_provider: yaml}}").find("invalid deployment traditional configuration: ") == 0);
+  CHECK(bad("deployment: {role: traditional, role_traditional: {config_provider: etcd}}")
+            .find("invalid deployment traditional configuration: ") == 0);
+  CHECK(bad("deployment: {role_traditional: {config_provider: yaml}}")
+            .find("invalid deployment traditional configuration: ") == 0);
   CHECK(bad("deployment: {role: data_plane}").find("invalid deployment data_plane configuration: ") == 0);
   CHECK(bad("deployment: {role: boss}").find("failed to validate config: deployment.role: expected one of") == 0);
   CHECK(!good("deployment: {role: control_plane}").serves_traffic());
@@ -123,8 +133,11 @@ TEST_CASE("admin keys and addresses", "[conf][node]") {
 TEST_CASE("what two sections say must agree", "[conf][node]") {
   CHECK(good("nginx_config: {worker_processes: 3}").worker_processes() == 3);
   CHECK(good("sluice: {worker_processes: 2}").worker_processes() == 2);
-  CHECK(bad("nginx_config: {worker_processes: 3}\nsluice: {worker_processes: 2}").find("disagrees with") != std::string::npos);
-  const auto c = good("nginx_config: {http: {lua_shared_dict: {plugin-limit-count: 10m}}}\nsluice: {shared_dict: {limit-req: 1g}, cpu_affinity: [0, 2]}");
+  CHECK(bad("nginx_config: {worker_processes: 3}\nsluice: {worker_processes: 2}").find("disagrees with") !=
+        std::string::npos);
+  const auto c = good(
+      "nginx_config: {http: {lua_shared_dict: {plugin-limit-count: 10m}}}\nsluice: {shared_dict: {limit-req: 1g}, "
+      "cpu_affinity: [0, 2]}");
   CHECK(c.shared_dict_size("plugin-limit-count", 1) == 10u << 20);
   CHECK(c.shared_dict_size("limit-req", 1) == 1u << 30);
   CHECK(c.shared_dict_size("other", 5) == 5);
@@ -133,7 +146,8 @@ TEST_CASE("what two sections say must agree", "[conf][node]") {
 }
 
 TEST_CASE("plugin lists and attributes", "[conf][node]") {
-  const auto c = good("plugins: [limit-req]\nplugin_attr: {prometheus: {export_addr: {port: 9092}, metric_prefix: x_}}\n");
+  const auto c =
+      good("plugins: [limit-req]\nplugin_attr: {prometheus: {export_addr: {port: 9092}, metric_prefix: x_}}\n");
   CHECK(c.plugins == std::vector<std::string>{"limit-req"});
   CHECK(c.plugins_listed);
   CHECK(c.prometheus.export_addr.port == 9092);

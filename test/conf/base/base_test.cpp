@@ -62,8 +62,7 @@ TEST_CASE("regular expressions", "[conf][pcre]") {
   // Exponential without limits.
   auto slow = Regex::compile("^(a+)+$");
   CHECK(!slow->search(std::string(5000, 'a') + "b"));
-  CHECK(!Regex()
-             .search("x"));
+  CHECK(!Regex().search("x"));
 }
 
 TEST_CASE("addresses and ranges", "[conf][cidr]") {

@@ -42,8 +42,9 @@ TEST_CASE("messages about routes", "[conf][model]") {
         "invalid configuration: allOf 1 failed: value should match only one schema, but matches none");
   CHECK(check(Kind::route, R"({"uri":"/","uris":["/"],"plugins":{}})") ==
         "invalid configuration: allOf 1 failed: value should match only one schema, but matches both schemas 1 and 2");
-  CHECK(check(Kind::route, R"({"uri":"/"})").find("invalid configuration: object matches none of the required: "
-                                                   "[\"plugins\",\"uri\"] or [") == 0);
+  CHECK(check(Kind::route, R"({"uri":"/"})")
+            .find("invalid configuration: object matches none of the required: "
+                  "[\"plugins\",\"uri\"] or [") == 0);
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"id":"a b"})") ==
         "invalid configuration: property \"id\" validation failed: object matches none of the required");
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"host":"a.*.foo.com"})") ==
@@ -52,7 +53,8 @@ TEST_CASE("messages about routes", "[conf][model]") {
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"remote_addr":"1.1.1.1.1"})") ==
         "invalid configuration: property \"remote_addr\" validation failed: object matches none of the required");
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"methods":["get"]})") ==
-        "invalid configuration: property \"methods\" validation failed: failed to validate item 1: matches none of the enum values");
+        "invalid configuration: property \"methods\" validation failed: failed to validate item 1: matches none of the "
+        "enum values");
   CHECK(check(Kind::route, R"({"uri":"/","plugins":{},"oops":1})") ==
         "invalid configuration: additional properties forbidden, found oops");
   CHECK(check(Kind::route, R"({"uri":"/","script":"local a = 1","plugins":{}})") ==
@@ -64,10 +66,11 @@ TEST_CASE("messages about routes", "[conf][model]") {
 }
 
 TEST_CASE("messages about upstreams", "[conf][model]") {
-  const auto with = [](const std::string& more) { return "{" + std::string(kNodes) + (more.empty() ? "" : "," + more) + "}"; };
+  const auto with = [](const std::string& more) {
+    return "{" + std::string(kNodes) + (more.empty() ? "" : "," + more) + "}";
+  };
   CHECK(check(Kind::upstream, with("")) == "");
-  CHECK(check(Kind::upstream, "{}") ==
-        "invalid configuration: value should match only one schema, but matches none");
+  CHECK(check(Kind::upstream, "{}") == "invalid configuration: value should match only one schema, but matches none");
   CHECK(check(Kind::upstream, R"({"nodes":{"127.0.0.1:0":1}})") == "invalid port 0");
   CHECK(check(Kind::upstream, R"({"nodes":{"127.0.0.1:65536":1}})") == "invalid port 65536");
   CHECK(check(Kind::upstream, R"({"nodes":{"127.0.0.1:80":-1}})") ==
@@ -80,10 +83,11 @@ TEST_CASE("messages about upstreams", "[conf][model]") {
         "`upstream_host` can't be empty when `pass_host` is `rewrite`");
   CHECK(check(Kind::upstream, R"({"nodes":{},"type":"chash"})") == "missing key");
   CHECK(check(Kind::upstream, R"({"nodes":[],"type":"chash","key":"arg_a"})") == "");
-  CHECK(check(Kind::upstream, R"({"nodes":{},"type":"chash","key":"not_support"})") ==
-        "invalid configuration: failed to match pattern "
-        "\"^((uri|server_name|server_addr|request_uri|remote_port|remote_addr|query_string|host|hostname|mqtt_client_id)"
-        "|arg_[0-9a-zA-z_-]+)$\" with \"not_support\"");
+  CHECK(
+      check(Kind::upstream, R"({"nodes":{},"type":"chash","key":"not_support"})") ==
+      "invalid configuration: failed to match pattern "
+      "\"^((uri|server_name|server_addr|request_uri|remote_port|remote_addr|query_string|host|hostname|mqtt_client_id)"
+      "|arg_[0-9a-zA-z_-]+)$\" with \"not_support\"");
   CHECK(check(Kind::upstream, R"({"nodes":{},"type":"chash","hash_on":"cookie","key":"$#^@"})") ==
         "invalid configuration: failed to match pattern \"^[a-zA-Z0-9-_]+$\" with \"$#^@\"");
   CHECK(check(Kind::upstream, R"({"nodes":{},"type":"chash","hash_on":"consumer"})") == "");
@@ -94,7 +98,8 @@ TEST_CASE("messages about upstreams", "[conf][model]") {
 }
 
 TEST_CASE("a parsed upstream has its defaults", "[conf][model]") {
-  const auto u = parsed(parse_upstream, R"({"id":7,"nodes":{"b.example:8080":2,"[::1]:80":1,"a":0},"checks":{"active":{"healthy":{}}}})");
+  const auto u = parsed(
+      parse_upstream, R"({"id":7,"nodes":{"b.example:8080":2,"[::1]:80":1,"a":0},"checks":{"active":{"healthy":{}}}})");
   CHECK(u.id == "7");
   CHECK(u.type == BalancerType::roundrobin);
   REQUIRE(u.nodes.size() == 3);
@@ -110,7 +115,9 @@ TEST_CASE("a parsed upstream has its defaults", "[conf][model]") {
   CHECK(u.checks->active.unhealthy.tcp_failures == 2);
   CHECK(u.checks->active.http_path == "/");
   CHECK(!u.checks->passive);
-  const auto odd = parsed(parse_upstream, R"({"nodes":[{"host":"[::1]","weight":1}],"type":"mine","timeout":{"connect":0.5,"send":1,"read":2},"tls":{"client_cert_id":3},"retries":0,"scheme":"grpcs","keepalive_pool":{"size":1}})");
+  const auto odd = parsed(
+      parse_upstream,
+      R"({"nodes":[{"host":"[::1]","weight":1}],"type":"mine","timeout":{"connect":0.5,"send":1,"read":2},"tls":{"client_cert_id":3},"retries":0,"scheme":"grpcs","keepalive_pool":{"size":1}})");
   CHECK(odd.type == BalancerType::unknown);
   CHECK(odd.type_text == "mine");
   CHECK(odd.nodes[0].host == "::1");
@@ -122,7 +129,9 @@ TEST_CASE("a parsed upstream has its defaults", "[conf][model]") {
 }
 
 TEST_CASE("parsed routes, services, consumers and sets", "[conf][model]") {
-  const auto r = parsed(parse_route, R"({"id":"r","uris":["/a","/b"],"host":"Foo.COM","plugins":{"limit-req":{"rate":1}},"service_id":3,"status":0,"priority":-2,"vars":[["arg_a","==","1"]],"labels":{"b":"x","a":"y"},"upstream":{"nodes":{}}})");
+  const auto r = parsed(
+      parse_route,
+      R"({"id":"r","uris":["/a","/b"],"host":"Foo.COM","plugins":{"limit-req":{"rate":1}},"service_id":3,"status":0,"priority":-2,"vars":[["arg_a","==","1"]],"labels":{"b":"x","a":"y"},"upstream":{"nodes":{}}})");
   CHECK(r.uris == std::vector<std::string>{"/a", "/b"});
   CHECK(r.hosts == std::vector<std::string>{"foo.com"});
   CHECK(r.service_id == "3");
@@ -150,16 +159,24 @@ TEST_CASE("parsed routes, services, consumers and sets", "[conf][model]") {
 
 TEST_CASE("certificates and protos are looked into", "[conf][model]") {
   const std::string junk(200, 'x');
-  CHECK(check(Kind::ssl, R"({"sni":"a.com","cert":")" + junk + R"(","key":")" + junk + "\"}").find("failed to parse cert: ") == 0);
-  CHECK(check(Kind::ssl, R"({"cert":"$env://C","key":"$env://K"})") == "invalid configuration: then clause did not match");
+  CHECK(check(Kind::ssl, R"({"sni":"a.com","cert":")" + junk + R"(","key":")" + junk + "\"}")
+            .find("failed to parse cert: ") == 0);
+  CHECK(check(Kind::ssl, R"({"cert":"$env://C","key":"$env://K"})") ==
+        "invalid configuration: then clause did not match");
   CHECK(check(Kind::ssl, R"({"sni":"a.com","cert":"$env://C","key":"$env://K"})") == "");
-  CHECK(check(Kind::ssl, R"({"sni":"a.com","cert":"$env://C","key":")" + junk + "\"}") == "failed to decrypt previous encrypted key");
+  CHECK(check(Kind::ssl, R"({"sni":"a.com","cert":"$env://C","key":")" + junk + "\"}") ==
+        "failed to decrypt previous encrypted key");
   CHECK(check(Kind::ssl, R"({"type":"client","cert":"$env://C","key":"$env://K","certs":["$env://C"]})") ==
         "mismatched number of certs and keys");
   CHECK(check(Kind::proto, R"({"content":"syntax = \"proto3\"; package p; message M { string name = 1; }"})") == "");
-  CHECK(check(Kind::proto, R"({"content":"syntax = \"proto3\"; import \"google/protobuf/timestamp.proto\"; message M { google.protobuf.Timestamp t = 1; }"})") == "");
+  CHECK(
+      check(
+          Kind::proto,
+          R"({"content":"syntax = \"proto3\"; import \"google/protobuf/timestamp.proto\"; message M { google.protobuf.Timestamp t = 1; }"})") ==
+      "");
   CHECK(check(Kind::proto, R"({"content":"message {"})").find("invalid content: ") == 0);
-  CHECK(check(Kind::proto, R"({"content":"syntax = \"proto3\"; message M { Unknown u = 1; }"})").find("invalid content: ") == 0);
+  CHECK(check(Kind::proto, R"({"content":"syntax = \"proto3\"; message M { Unknown u = 1; }"})")
+            .find("invalid content: ") == 0);
   CHECK(check(Kind::stream_route, R"({"remote_addr":":/8"})") == "invalid remote_addr: :/8");
   CHECK(check(Kind::stream_route, R"({"protocol":{"name":"xxx"}})") == "unknown protocol [xxx]");
 }

@@ -45,7 +45,8 @@ TEST_CASE("each broken rule has its text", "[conf][schema]") {
   CHECK(check(s::array().unique(), "[1,\"1\",1.0]") == "expected unique items but items 1 and 3 are equal");
   CHECK(check(s::array().unique(), R"([{"a":1,"b":2},3,{"b":2,"a":1}])") ==
         "expected unique items but items 1 and 3 are equal");
-  CHECK(check(s::array(s::integer()), "[1,\"x\"]") == "failed to validate item 2: wrong type: expected integer, got string");
+  CHECK(check(s::array(s::integer()), "[1,\"x\"]") ==
+        "failed to validate item 2: wrong type: expected integer, got string");
   CHECK(check(s::string().one_of_values({"a", "b"}), "\"c\"") == "matches none of the enum values");
   CHECK(check(s::integer().enum_json("[1,0]"), "2") == "matches none of the enum values");
   CHECK(check(s::object().min_properties(1), "{}") == "expect object to have at least 1 properties");
@@ -67,15 +68,13 @@ TEST_CASE("combinations", "[conf][schema]") {
         "object matches none of the required: [\"active\"] or [\"active\",\"passive\"]");
   const auto one = s::one_of({s::Node().require({"uri"}), s::Node().require({"uris"})});
   CHECK(check(one, "{}") == "value should match only one schema, but matches none");
-  CHECK(check(one, R"({"uri":1,"uris":1})") ==
-        "value should match only one schema, but matches both schemas 1 and 2");
+  CHECK(check(one, R"({"uri":1,"uris":1})") == "value should match only one schema, but matches both schemas 1 and 2");
   CHECK(check(s::all_of({one}), "{}") == "allOf 1 failed: value should match only one schema, but matches none");
   CHECK(check(s::negate(s::Node().require({"a"})), R"({"a":1})") == "value wasn't supposed to match schema");
-  const auto conditional =
-      s::object()
-          .property("policy", s::string().default_value("local"))
-          .with_if(s::Node().property("policy", s::string().one_of_values({"redis"})), s::Node().require({"host"}),
-                   s::Node().property("host", s::integer()));
+  const auto conditional = s::object()
+                               .property("policy", s::string().default_value("local"))
+                               .with_if(s::Node().property("policy", s::string().one_of_values({"redis"})),
+                                        s::Node().require({"host"}), s::Node().property("host", s::integer()));
   CHECK(check(conditional, R"({"policy":"redis"})") == "then clause did not match");
   CHECK(check(conditional, R"({"host":"x"})") == "else clause did not match");
   CHECK(check(conditional, "{}") == "");
@@ -138,18 +137,19 @@ struct Config {
 
 const s::Table<Config>& config_table() {
   static const auto kRule = s::table<Rule>().field("count", &Rule::count, s::integer().greater_than(0), s::required);
-  static const auto kTable = s::table<Config>()
-                                 .field("rate", &Config::rate, s::number().greater_than(0), s::required)
-                                 .field("burst", &Config::burst, s::integer())
-                                 .field("hosts", &Config::hosts, s::array(s::string()))
-                                 .field("ordered", &Config::ordered, s::map(s::integer()))
-                                 .field("labels", &Config::labels, s::map(s::string()))
-                                 .field("count", &Config::count, s::one_of({s::integer(), s::string()}))
-                                 .field("mode", &Config::mode, s::string().default_value("slow"))
-                                 .field("rules", &Config::rules, kRule, s::optional, [](s::Node n) { return n.min_items(1); })
-                                 .field("rule", &Config::rule, kRule)
-                                 .field("raw", &Config::raw, s::any())
-                                 .refine([](s::Node n) { return n.closed(); });
+  static const auto kTable =
+      s::table<Config>()
+          .field("rate", &Config::rate, s::number().greater_than(0), s::required)
+          .field("burst", &Config::burst, s::integer())
+          .field("hosts", &Config::hosts, s::array(s::string()))
+          .field("ordered", &Config::ordered, s::map(s::integer()))
+          .field("labels", &Config::labels, s::map(s::string()))
+          .field("count", &Config::count, s::one_of({s::integer(), s::string()}))
+          .field("mode", &Config::mode, s::string().default_value("slow"))
+          .field("rules", &Config::rules, kRule, s::optional, [](s::Node n) { return n.min_items(1); })
+          .field("rule", &Config::rule, kRule)
+          .field("raw", &Config::raw, s::any())
+          .refine([](s::Node n) { return n.closed(); });
   return kTable;
 }
 
@@ -175,7 +175,8 @@ TEST_CASE("a table reads what it describes", "[conf][schema]") {
         "property \"rules\" validation failed: failed to validate item 1: property \"count\" is required");
   CHECK(config_table().parse(R"({"rate":1,"burst":1e30})").has_error());
   CHECK(config_table().parse(R"({"rate":1,"mode":"odd"})").has_error());
-  CHECK(config_table().parse(R"({"rate":1,"oops":1})").error().message() == "additional properties forbidden, found oops");
+  CHECK(config_table().parse(R"({"rate":1,"oops":1})").error().message() ==
+        "additional properties forbidden, found oops");
 }
 
 TEST_CASE("JSON Schema in and out", "[conf][schema]") {
