@@ -119,8 +119,10 @@ static Result<void> read_value(const Json& v, UpstreamNode& out) {
   parse::Fields f{v, {}};
   f.read("host", out.host).read("port", out.port).read("weight", out.weight).read("priority", out.priority);
   f.read("metadata", out.metadata);
-  if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']')
-    out.host = out.host.substr(1, out.host.size() - 2);
+  HostPort at = split_node_address(out.host);
+  out.host = std::move(at.host);
+  // A port that stands in `host` counts when there is none beside it.
+  if (out.port == 0 && at.port && *at.port >= 1 && *at.port <= 65535) out.port = static_cast<std::uint16_t>(*at.port);
   return f.failed ? Result<void>(f.error) : Result<void>();
 }
 
