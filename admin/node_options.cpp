@@ -22,7 +22,8 @@ ApiOptions api_options(const AdminStart& start) {
     }
     keys.push_back(std::move(key));
   }
-  if (from_environment || (keys.empty() && !start.admin_key.empty())) keys.push_back({"admin", start.admin_key, "admin"});
+  if (from_environment || (keys.empty() && !start.admin_key.empty()))
+    keys.push_back({"admin", start.admin_key, "admin"});
   out.keys = std::move(keys);
   return out;
 }
@@ -36,9 +37,11 @@ Result<Keyring> keyring_of(const AdminStart& start) {
 std::string unsupported(const conf::NodeConfig& node) {
   if (node.file_provider()) return {};
   if (node.provider == conf::Provider::etcd)
-    return "config_provider etcd is not available in this build; use embedded (deployment.role_traditional.config_provider)";
+    return "config_provider etcd is not available in this build; use embedded "
+           "(deployment.role_traditional.config_provider)";
   if (node.provider != conf::Provider::embedded)
-    return "this role cannot use the configured config_provider in this build; use embedded, or role data_plane with yaml or json";
+    return "this role cannot use the configured config_provider in this build; use embedded, or role data_plane with "
+           "yaml or json";
   if (node.admin.enabled && node.admin.https) return "deployment.admin.https_admin is not available in this build";
   return {};
 }

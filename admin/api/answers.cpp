@@ -3,7 +3,8 @@
 namespace sluice::admin {
 
 std::string json_string(std::string_view text) {
-  return to_json(Json(rapidjson::StringRef(text.empty() ? "" : text.data(), static_cast<rapidjson::SizeType>(text.size()))));
+  return to_json(
+      Json(rapidjson::StringRef(text.empty() ? "" : text.data(), static_cast<rapidjson::SizeType>(text.size()))));
 }
 
 http::Response json_answer(unsigned status, std::string body_json) {

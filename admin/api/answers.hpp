@@ -26,10 +26,10 @@ inline Refusal bad_request(std::string message) { return Refusal{400, std::move(
   throw std::runtime_error(r.message);
 }
 
-std::string json_string(std::string_view text);   // quoted and escaped
+std::string json_string(std::string_view text);  // quoted and escaped
 http::Response json_answer(unsigned status, std::string body_json);
-http::Response text_answer(unsigned status, std::string body);   // plain text under the API's content type
-http::Response refusal_answer(const Refusal& refusal);           // {"error_msg":…}
-http::Response not_found_answer();                               // {"message":"Key not found"}
+http::Response text_answer(unsigned status, std::string body);  // plain text under the API's content type
+http::Response refusal_answer(const Refusal& refusal);          // {"error_msg":…}
+http::Response not_found_answer();                              // {"message":"Key not found"}
 
 }  // namespace sluice::admin

@@ -39,7 +39,8 @@ void Api::handle(const std::shared_ptr<const http::Request>& request, const http
   if (request->method == "OPTIONS" && options_.cors) {
     http::Response r;
     r.content_type = "text/plain";
-    r.with("Access-Control-Allow-Methods", "POST, GET, PUT, OPTIONS, DELETE, PATCH").with("Access-Control-Allow-Headers", "*");
+    r.with("Access-Control-Allow-Methods", "POST, GET, PUT, OPTIONS, DELETE, PATCH")
+        .with("Access-Control-Allow-Headers", "*");
     return answer(call, std::move(r));
   }
   if (request->method == "HEAD" && (path == kRoot || path == std::string(kRoot) + "/")) {
@@ -73,7 +74,8 @@ void Api::route(const CallRef& call) {
       call->expires_ms = services_.wall_ms() + static_cast<std::int64_t>(*seconds * 1000.0);
   }
   call->versioned = true;
-  if (stopped_ && method != "GET") return refuse(call, Refusal{503, "this admin process is handing over to a new one", {}});
+  if (stopped_ && method != "GET")
+    return refuse(call, Refusal{503, "this admin process is handing over to a new one", {}});
   resource(call, *path);
 }
 
@@ -88,7 +90,8 @@ bool Api::read_body(const CallRef& call) {
   if (request.body.empty()) return true;
   auto parsed = parse_json(request.body);
   if (!parsed) {
-    refuse(call, Refusal{400, "invalid request body: " + parsed.error().reason, ",\"req_body\":" + json_string(request.body)});
+    refuse(call, Refusal{400, "invalid request body: " + parsed.error().reason,
+                         ",\"req_body\":" + json_string(request.body)});
     return false;
   }
   call->body = std::move(*parsed);

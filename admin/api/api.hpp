@@ -24,10 +24,10 @@ class Api {
   struct Services {
     Configuration& configuration;
     Checker& checker;
-    std::function<std::int64_t()> wall_ms;            // the wall clock
+    std::function<std::int64_t()> wall_ms;  // the wall clock
     // PUT /plugins/reload: re-reads the node file's lists and tells the workers.
     std::function<Result<void>()> reload_plugins;
-    std::vector<std::string> stream_plugins;          // enabled, for /plugins/list?subsystem=stream
+    std::vector<std::string> stream_plugins;  // enabled, for /plugins/list?subsystem=stream
   };
 
   Api(ApiOptions options, Services services) : options_(std::move(options)), services_(std::move(services)) {}
@@ -42,11 +42,11 @@ class Api {
   struct Call {
     std::shared_ptr<const http::Request> request;
     http::Respond respond;
-    std::vector<std::string> segments;   // below /apisix/admin
+    std::vector<std::string> segments;  // below /apisix/admin
     JsonDoc body;
     bool has_body = false;
     std::int64_t expires_ms = 0;
-    bool versioned = false;              // X-API-VERSION is due
+    bool versioned = false;  // X-API-VERSION is due
   };
   using CallRef = std::shared_ptr<Call>;
 
@@ -66,7 +66,7 @@ class Api {
   Outcome<void> fit(const Subject& subject, const ResourcePath& path, JsonBox& value);
   void store_value(const CallRef& call, Subject subject, std::shared_ptr<JsonBox> value, unsigned status);
   void finish_write(const CallRef& call, const Result<Written>& result, http::Response good) const;
-  std::string member_of(const Object& object) const;   // {"key","value","createdIndex","modifiedIndex"}
+  std::string member_of(const Object& object) const;  // {"key","value","createdIndex","modifiedIndex"}
   std::string answer_key(std::string_view key) const { return json_string(options_.prefix + "/" + std::string(key)); }
 
   // endpoints.cpp

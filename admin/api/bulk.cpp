@@ -8,7 +8,9 @@ namespace sluice::admin {
 
 namespace {
 
-bool is_servers_own(std::string_view member) { return member == "create_time" || member == "update_time" || member == "id"; }
+bool is_servers_own(std::string_view member) {
+  return member == "create_time" || member == "update_time" || member == "id";
+}
 
 // Paths at which two values differ; objects are descended into, everything else is compared whole.
 void differing(const Json& before, const Json& after, const std::string& at, std::vector<std::string>& out) {
@@ -16,7 +18,9 @@ void differing(const Json& before, const Json& after, const std::string& at, std
     if (!equal_json(before, after)) out.push_back(at);
     return;
   }
-  const auto below = [&](std::string_view name) { return at.empty() ? std::string(name) : at + "." + std::string(name); };
+  const auto below = [&](std::string_view name) {
+    return at.empty() ? std::string(name) : at + "." + std::string(name);
+  };
   for (auto m = before.MemberBegin(); m != before.MemberEnd(); ++m) {
     const std::string_view name = text_of(m->name);
     if (at.empty() && is_servers_own(name)) continue;
@@ -58,7 +62,8 @@ std::shared_ptr<JsonBox> value_for(const conf::StandaloneItem& item, const Objec
   value.RemoveMember("modifiedIndex");
   if (conf::info(item.kind).times) {
     const Json* created = before != nullptr ? find(before->plain.value(), "create_time") : nullptr;
-    if (find(value, "create_time") == nullptr) set_member(value, "create_time", created != nullptr ? Json(*created, alloc) : Json(now_s), alloc);
+    if (find(value, "create_time") == nullptr)
+      set_member(value, "create_time", created != nullptr ? Json(*created, alloc) : Json(now_s), alloc);
     if (find(value, "update_time") == nullptr) set_member(value, "update_time", Json(now_s), alloc);
   }
   return box;
@@ -86,10 +91,12 @@ Difference difference(const Image& image, const conf::StandaloneDocument& docume
 }
 
 std::string to_text(const Difference& d, const std::string& prefix) {
-  std::string out = "{\"added\":" + list_of(d.added, prefix + "/") + ",\"removed\":" + list_of(d.removed, prefix + "/") + ",\"changed\":[";
+  std::string out = "{\"added\":" + list_of(d.added, prefix + "/") +
+                    ",\"removed\":" + list_of(d.removed, prefix + "/") + ",\"changed\":[";
   bool first = true;
   for (const auto& change : d.changed) {
-    out += (first ? "" : ",") + std::string("{\"key\":") + json_string(prefix + "/" + change.key) + ",\"paths\":" + list_of(change.paths, "") + "}";
+    out += (first ? "" : ",") + std::string("{\"key\":") + json_string(prefix + "/" + change.key) +
+           ",\"paths\":" + list_of(change.paths, "") + "}";
     first = false;
   }
   return out + "]}";
@@ -100,7 +107,9 @@ std::vector<Edit> edits_for(const Image& image, const conf::StandaloneDocument& 
   const Difference d = difference(image, document);
   const Items items = by_key(document);
   for (const std::string& key : d.removed) out.push_back({key, nullptr, 0});
-  const auto put = [&](const std::string& key) { out.push_back({key, value_for(*items.at(key), image.find(key), now_s), 0}); };
+  const auto put = [&](const std::string& key) {
+    out.push_back({key, value_for(*items.at(key), image.find(key), now_s), 0});
+  };
   for (const auto& change : d.changed) put(change.key);
   for (const std::string& key : d.added) put(key);
   return out;

@@ -13,7 +13,7 @@ struct Difference {
   std::vector<std::string> added, removed;
   struct Changed {
     std::string key;
-    std::vector<std::string> paths;   // "upstream.nodes", members joined by '.'
+    std::vector<std::string> paths;  // "upstream.nodes", members joined by '.'
   };
   std::vector<Changed> changed;
 };

@@ -18,7 +18,8 @@ class ChangeSink {
   // How many workers had put the batch in force, of how many that are live, when it was time to answer.
   using Applied = std::function<void(unsigned applied, unsigned workers)>;
 
-  // Carries one batch, in order. `done` is called once: when every live worker has acknowledged, or after a bounded wait.
+  // Carries one batch, in order. `done` is called once: when every live worker has acknowledged, or after a bounded
+  // wait.
   virtual void publish(std::uint64_t revision, std::vector<live::Change> batch, Applied done) = 0;
 
   // Tells the workers that the list of enabled plugins has changed; JSON array of names.

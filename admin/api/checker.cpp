@@ -26,7 +26,9 @@ std::string first_time(const Json* object) {
   return {};
 }
 
-std::string_view manager_of(const Subject& subject) { return std::string_view(subject.id).substr(0, subject.id.find('/')); }
+std::string_view manager_of(const Subject& subject) {
+  return std::string_view(subject.id).substr(0, subject.id.find('/'));
+}
 
 }  // namespace
 
@@ -40,7 +42,11 @@ std::string forbidden_times(const Json& value) {
 
 Checker::Checker(const Image& image, const KeyIndex& keys, const sdk::EnabledPlugins& enabled, sdk::PluginHost host,
                  std::vector<std::string> stream_plugins)
-    : image_(image), keys_(keys), enabled_(enabled), host_(std::move(host)), stream_plugins_(std::move(stream_plugins)) {
+    : image_(image),
+      keys_(keys),
+      enabled_(enabled),
+      host_(std::move(host)),
+      stream_plugins_(std::move(stream_plugins)) {
   host_.dry_run = true;
   host_.metadata = [this](std::string_view plugin) -> const Json* {
     const Object* object = image_.find("plugin_metadata/" + std::string(plugin));
@@ -80,7 +86,8 @@ Outcome<void> Checker::run(const Subject& subject, const Json& value, bool refer
   if (const Json* vars = find(value, "vars"); vars != nullptr && subject.kind == Kind::route)
     if (auto compiled = sdk::Expression::compile(*vars); !compiled)
       return bad_request("failed to validate the 'vars' expression: " + compiled.error().reason);
-  if (std::string m = conf::check_after_schema(subject.kind, value, options); !m.empty()) return bad_request(std::move(m));
+  if (std::string m = conf::check_after_schema(subject.kind, value, options); !m.empty())
+    return bad_request(std::move(m));
   return boost::system::in_place_value;
 }
 
@@ -94,7 +101,8 @@ Outcome<void> Checker::check_metadata(const Subject& subject, const Json& value)
   if (type == nullptr && !kept) return Refusal{400, "invalid plugin name", {}};
   JsonDoc copy;
   copy.CopyFrom(value, copy.GetAllocator());
-  if (!copy.IsObject()) return bad_request(std::string("invalid configuration: wrong type: expected object, got ") + type_name(copy));
+  if (!copy.IsObject())
+    return bad_request(std::string("invalid configuration: wrong type: expected object, got ") + type_name(copy));
   if (kept || type->metadata_schema == nullptr) return boost::system::in_place_value;
   copy.RemoveMember("id");
   if (std::string m = schema::validate(*type->metadata_schema, copy, copy.GetAllocator(), false); !m.empty())
@@ -104,7 +112,7 @@ Outcome<void> Checker::check_metadata(const Subject& subject, const Json& value)
 
 Outcome<void> Checker::check_plugins(const Subject& subject, const Json& plugins) {
   checked_key_ = subject.key;
-  if (!plugins.IsObject()) return boost::system::in_place_value;   // the schema has its own words for it
+  if (!plugins.IsObject()) return boost::system::in_place_value;  // the schema has its own words for it
   for (auto m = plugins.MemberBegin(); m != plugins.MemberEnd(); ++m) {
     const std::string name(text_of(m->name));
     auto good = subject.kind == Kind::stream_route ? check_stream_plugin(name, m->value)
@@ -128,7 +136,8 @@ Outcome<void> Checker::check_one_plugin(const Subject& subject, const std::strin
   const bool identity = (subject.kind == Kind::consumer || subject.kind == Kind::credential) && type != nullptr &&
                         type->consumer_schema != nullptr;
   if (identity || type == nullptr || !conf.IsObject()) {
-    auto good = identity ? sdk::check_consumer_plugin_conf(enabled_, name, conf) : sdk::check_plugin_conf(enabled_, name, conf);
+    auto good =
+        identity ? sdk::check_consumer_plugin_conf(enabled_, name, conf) : sdk::check_plugin_conf(enabled_, name, conf);
     if (!good) return bad_request(good.error().reason);
     return boost::system::in_place_value;
   }
@@ -147,7 +156,8 @@ Outcome<void> Checker::check_stream_plugin(const std::string& name, const Json& 
   if (good) return boost::system::in_place_value;
   std::string message = good.error().reason;
   const std::string http = "failed to check the configuration of plugin " + name + " err: ";
-  if (message.starts_with(http)) message = "failed to check the configuration of stream plugin [" + name + "]: " + message.substr(http.size());
+  if (message.starts_with(http))
+    message = "failed to check the configuration of stream plugin [" + name + "]: " + message.substr(http.size());
   return bad_request(std::move(message));
 }
 
@@ -167,7 +177,8 @@ Outcome<void> Checker::check_related(const Subject& subject, const Json& value) 
     image_.each(prefix, [&](const Object& other) {
       const Json* theirs = find(other.plain.value(), "field_path");
       if (other.key != subject.key && path != nullptr && theirs != nullptr && equal_json(*path, *theirs))
-        taken = "field_path " + std::string(text_of(*path)) + " is already decorated on this service by [" + other.key.substr(prefix.size()) + "]";
+        taken = "field_path " + std::string(text_of(*path)) + " is already decorated on this service by [" +
+                other.key.substr(prefix.size()) + "]";
       return taken.empty();
     });
   }
@@ -178,7 +189,8 @@ Outcome<void> Checker::check_related(const Subject& subject, const Json& value) 
       if (other.key == subject.key || theirs == nullptr) return true;
       for (auto m = plugins->MemberBegin(); taken.empty() && m != plugins->MemberEnd(); ++m)
         if (find(*theirs, text_of(m->name)) != nullptr)
-          taken = "plugin '" + std::string(text_of(m->name)) + "' already exists in global rule with id '" + other.key.substr(13) + "'";
+          taken = "plugin '" + std::string(text_of(m->name)) + "' already exists in global rule with id '" +
+                  other.key.substr(13) + "'";
       return taken.empty();
     });
   if (!taken.empty()) return bad_request(std::move(taken));

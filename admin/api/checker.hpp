@@ -18,8 +18,8 @@ namespace sluice::admin {
 
 struct Subject {
   conf::Kind kind;
-  std::string id;      // as in conf: "1", "jack/credentials/a", "vault/1"
-  std::string key;     // "routes/1"
+  std::string id;   // as in conf: "1", "jack/credentials/a", "vault/1"
+  std::string key;  // "routes/1"
 };
 
 class Checker {
@@ -50,7 +50,7 @@ class Checker {
   sdk::EnabledPlugins enabled_;
   sdk::PluginHost host_;
   std::vector<std::string> stream_plugins_;
-  std::string checked_key_;   // the object that is being checked: it does not stand in its own way
+  std::string checked_key_;  // the object that is being checked: it does not stand in its own way
 };
 
 // Body members that only the server may set: `the property is forbidden:  <name>`, or an empty text.

@@ -36,7 +36,8 @@ std::string json_of(const std::vector<Finding>& findings) {
 std::string match_of(const Json& route) {
   JsonDoc key(rapidjson::kObjectType);
   auto& alloc = key.GetAllocator();
-  for (const char* name : {"uri", "uris", "host", "hosts", "methods", "remote_addr", "remote_addrs", "vars", "filter_func"})
+  for (const char* name :
+       {"uri", "uris", "host", "hosts", "methods", "remote_addr", "remote_addrs", "vars", "filter_func"})
     if (const Json* member = find(route, name)) set_member(key, name, Json(*member, alloc), alloc);
   return canonical_json(key);
 }
@@ -68,7 +69,8 @@ std::vector<Finding> warnings_of(const conf::StandaloneDocument& document) {
     const bool wins = number_of(value, "priority") > number_of(other->value.get(), "priority");
     const conf::StandaloneItem& hidden = wins ? *other : item;
     const conf::StandaloneItem& front = wins ? item : *other;
-    out.push_back({Kind::route, hidden.id, hidden.index, "never reached: route [" + front.id + "] matches the same requests"});
+    out.push_back(
+        {Kind::route, hidden.id, hidden.index, "never reached: route [" + front.id + "] matches the same requests"});
     if (wins) at->second = &item;
   }
   return out;
@@ -99,7 +101,8 @@ Outcome<DocumentReport> validate_document(Checker& checker, std::string_view tex
   } else {
     auto json = parse_json(text);
     if (!json) return bad_request("invalid request body: " + json.error().reason);
-    if (!json->IsObject()) return bad_request(std::string("invalid request body: expected object, got ") + type_name(*json));
+    if (!json->IsObject())
+      return bad_request(std::string("invalid request body: expected object, got ") + type_name(*json));
     check_versions(*json, errors);
     auto parsed = conf::read_standalone(*json);
     if (!parsed) return bad_request("invalid request body: " + parsed.error().reason);
@@ -115,7 +118,8 @@ Outcome<DocumentReport> validate_document(Checker& checker, std::string_view tex
   const std::vector<Finding> warnings = warnings_of(document);
   const std::string tail = warnings.empty() ? "" : "\"warnings\":" + json_of(warnings);
   if (errors.empty()) return DocumentReport{true, "{" + tail + "}", std::move(document)};
-  std::string body = "{\"error_msg\":\"Configuration validation failed\",\"errors\":" + json_of(errors) + (tail.empty() ? "" : "," + tail) + "}";
+  std::string body = "{\"error_msg\":\"Configuration validation failed\",\"errors\":" + json_of(errors) +
+                     (tail.empty() ? "" : "," + tail) + "}";
   return DocumentReport{false, std::move(body), std::move(document)};
 }
 

@@ -12,7 +12,7 @@ namespace sluice::admin {
 
 struct DocumentReport {
   bool valid = false;
-  std::string json;   // the answer's body
+  std::string json;  // the answer's body
   conf::StandaloneDocument document;
 };
 

@@ -31,7 +31,7 @@ class KeyIndex final : public ImageObserver {
   };
   static std::vector<Identity> identities(const Json& value);
 
-  std::map<std::pair<std::string, std::string>, std::set<std::string>> holders_;   // (plugin, value) -> keys of objects
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> holders_;  // (plugin, value) -> keys of objects
 };
 
 }  // namespace sluice::admin

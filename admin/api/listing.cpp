@@ -73,7 +73,8 @@ bool Listing::takes(const Json& value) const {
 
 std::vector<const Object*> Listing::page(std::vector<const Object*> objects) const {
   if (!paging_) return objects;
-  std::stable_sort(objects.begin(), objects.end(), [](const Object* a, const Object* b) { return a->created < b->created; });
+  std::stable_sort(objects.begin(), objects.end(),
+                   [](const Object* a, const Object* b) { return a->created < b->created; });
   if (page_ - 1 > objects.size() / size_) return {};
   const std::size_t first = static_cast<std::size_t>((page_ - 1) * size_);
   if (first >= objects.size()) return {};

@@ -24,7 +24,7 @@ class Listing {
  private:
   Regex name_, uri_;
   std::string label_;
-  std::vector<std::pair<std::string, std::string>> equals_;   // service_id, upstream_id
+  std::vector<std::pair<std::string, std::string>> equals_;  // service_id, upstream_id
   bool paging_ = false;
   std::uint64_t page_ = 1, size_ = 0;
 };

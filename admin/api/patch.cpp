@@ -37,13 +37,14 @@ void merge_patch(Json& target, const Json& patch, JsonDoc::AllocatorType& alloc)
   }
 }
 
-Result<void> replace_at(Json& target, const std::vector<std::string>& path, const Json& value, JsonDoc::AllocatorType& alloc) {
+Result<void> replace_at(Json& target, const std::vector<std::string>& path, const Json& value,
+                        JsonDoc::AllocatorType& alloc) {
   Json* at = &target;
   std::string so_far;
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     so_far += "/" + path[i];
     if (find(*at, path[i]) == nullptr) set_member(*at, path[i], Json(rapidjson::kObjectType), alloc);
-    at = const_cast<Json*>(find(*at, path[i]));   // `at` itself may be changed
+    at = const_cast<Json*>(find(*at, path[i]));  // `at` itself may be changed
     if (!at->IsObject()) return invalid("invalid sub-path: " + so_far);
   }
   set_member(*at, path.back(), copy_of(value, alloc), alloc);

@@ -15,6 +15,7 @@ void merge_patch(Json& target, const Json& patch, JsonDoc::AllocatorType& alloc)
 
 // Replaces what is at `path` (plain member names) by `value`; missing objects on the way are made.
 // Error reason: `invalid sub-path: /<path so far>` where something on the way is no object.
-Result<void> replace_at(Json& target, const std::vector<std::string>& path, const Json& value, JsonDoc::AllocatorType& alloc);
+Result<void> replace_at(Json& target, const std::vector<std::string>& path, const Json& value,
+                        JsonDoc::AllocatorType& alloc);
 
 }  // namespace sluice::admin

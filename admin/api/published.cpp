@@ -26,7 +26,8 @@ std::string all_plugin_schemas(const sdk::EnabledPlugins& enabled) {
   for (std::string_view name : enabled.names_by_priority()) {
     const sdk::PluginType& type = *enabled.find(name);
     if (out.size() > 1) out += ',';
-    out += json_string(name) + ":{\"version\":" + type.traits.version.data() + ",\"priority\":" + std::to_string(type.traits.priority);
+    out += json_string(name) + ":{\"version\":" + type.traits.version.data() +
+           ",\"priority\":" + std::to_string(type.traits.priority);
     out += ",\"schema\":" + published_plugin_schema(type, "").value_or("{}");
     if (auto s = published_plugin_schema(type, "metadata")) out += ",\"metadata_schema\":" + *s;
     if (auto s = published_plugin_schema(type, "consumer")) out += ",\"consumer_schema\":" + *s;

@@ -12,10 +12,13 @@ std::string id_member(const Json& value, const char* name) {
 }
 
 std::string absent(std::string_view what, const std::string& id) {
-  return "failed to fetch " + std::string(what) + " info by " + std::string(what) + " id [" + id + "], response code: 404";
+  return "failed to fetch " + std::string(what) + " info by " + std::string(what) + " id [" + id +
+         "], response code: 404";
 }
 
-const Object* lookup(const Image& image, Kind kind, const std::string& id) { return image.find(conf::join_key(kind, id)); }
+const Object* lookup(const Image& image, Kind kind, const std::string& id) {
+  return image.find(conf::join_key(kind, id));
+}
 
 std::string check_id(const Image& image, const Json& value, const char* member, Kind kind, std::string_view what) {
   const std::string id = id_member(value, member);
@@ -82,8 +85,8 @@ bool uses_client_cert(const Json& value, bool embedded, std::string_view ssl) {
 
 struct Place {
   Kind kind;
-  const char* word;     // "route" in "route [1]"
-  const char* plural;   // in "plugin in <word> [1]"
+  const char* word;    // "route" in "route [1]"
+  const char* plural;  // in "plugin in <word> [1]"
 };
 constexpr Place kPluginPlaces[] = {
     {Kind::route, "route", "route"},
@@ -99,7 +102,8 @@ void collect(const Image& image, Kind kind, const std::string& word, std::vector
   const std::string prefix = conf::join_key(kind, "");
   image.each(prefix, [&](const Object& object) {
     const std::string_view id = std::string_view(object.key).substr(prefix.size());
-    if (id.find('/') == std::string_view::npos && test(object.plain.value())) out.push_back(word + " [" + std::string(id) + "]");
+    if (id.find('/') == std::string_view::npos && test(object.plain.value()))
+      out.push_back(word + " [" + std::string(id) + "]");
     return true;
   });
 }
@@ -169,7 +173,8 @@ std::vector<std::string> referrers(const Image& image, Kind kind, std::string_vi
       break;
     case Kind::ssl:
       collect(image, Kind::upstream, "upstream", out, [&](const Json& v) { return uses_client_cert(v, false, id); });
-      for (const auto& [k, w] : {std::pair{Kind::route, "route"}, std::pair{Kind::service, "service"}, std::pair{Kind::stream_route, "stream_route"}})
+      for (const auto& [k, w] : {std::pair{Kind::route, "route"}, std::pair{Kind::service, "service"},
+                                 std::pair{Kind::stream_route, "stream_route"}})
         collect(image, k, w, out, [&](const Json& v) { return uses_client_cert(v, true, id); });
       break;
     case Kind::secret:
@@ -185,8 +190,9 @@ Refusal refuse_delete(const Image& image, Kind kind, std::string_view id) {
   const std::vector<std::string> users = referrers(image, kind, id);
   if (users.empty()) return Refusal{0, {}, {}};
   const bool directly = kind == Kind::service || kind == Kind::stream_route;
-  std::string message = "can not delete this " + std::string(conf::info(kind).word) + (directly ? " directly, " : ", ") +
-                        users.front() + " is still using it " + (kind == Kind::stream_route ? "as superior_id" : "now");
+  std::string message = "can not delete this " + std::string(conf::info(kind).word) +
+                        (directly ? " directly, " : ", ") + users.front() + " is still using it " +
+                        (kind == Kind::stream_route ? "as superior_id" : "now");
   std::string extra = ",\"references\":[";
   for (std::size_t i = 0; i < users.size(); ++i) extra += (i == 0 ? "" : ",") + json_string(users[i]);
   return Refusal{400, std::move(message), extra + "]"};

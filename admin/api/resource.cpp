@@ -67,7 +67,8 @@ std::string Api::member_of(const Object& object) const {
   const auto split = conf::split_key(object.key);
   std::string out = "{\"key\":" + answer_key(object.key) + ",\"value\":";
   put_value(out, services_.configuration.sealer(), split ? split->kind : Kind::route, object);
-  return out + ",\"createdIndex\":" + std::to_string(object.created) + ",\"modifiedIndex\":" + std::to_string(object.modified) + "}";
+  return out + ",\"createdIndex\":" + std::to_string(object.created) +
+         ",\"modifiedIndex\":" + std::to_string(object.modified) + "}";
 }
 
 void Api::get_one(const CallRef& call, const Subject& subject) const {
@@ -149,7 +150,8 @@ void Api::put_or_post(const CallRef& call, const ResourcePath& path, bool post) 
       set_text(value, "id", subject->id.substr(subject->id.rfind('/') + 1), box->alloc());
   }
   if (auto good = fit(*subject, path, *box); !good) return refuse(call, good.error());
-  if (path.kind == Kind::consumer && !path.id.empty() && subject->id != path.id) return refuse(call, bad_request("wrong username"));
+  if (path.kind == Kind::consumer && !path.id.empty() && subject->id != path.id)
+    return refuse(call, bad_request("wrong username"));
   const Object* before = services_.configuration.image().find(subject->key);
   if (conf::info(path.kind).times) {
     const auto now = static_cast<std::int64_t>(services_.wall_ms() / 1000);
@@ -162,7 +164,8 @@ void Api::put_or_post(const CallRef& call, const ResourcePath& path, bool post) 
 
 void Api::patch(const CallRef& call, const ResourcePath& path) {
   if (path.id.empty())
-    return refuse(call, bad_request(path.kind == Kind::secret ? "no secret id" : "missing " + word_of(path.kind) + " id"));
+    return refuse(call,
+                  bad_request(path.kind == Kind::secret ? "no secret id" : "missing " + word_of(path.kind) + " id"));
   if (!call->has_body) return refuse(call, bad_request("missing new configuration"));
   if (path.sub.empty() && !call->body.IsObject()) return refuse(call, bad_request("invalid configuration"));
   if (path.kind == Kind::cost_decoration && find(call->body, "service_id") != nullptr)
@@ -193,9 +196,10 @@ void Api::store_value(const CallRef& call, Subject subject, std::shared_ptr<Json
       json_answer(status, "{\"key\":" + answer_key(subject.key) + ",\"value\":" + to_json(sealed.value()) + "}");
   std::vector<Edit> edits;
   edits.push_back({std::move(subject.key), std::move(value), call->expires_ms});
-  services_.configuration.write(std::move(edits), [this, call, good = std::move(good)](const Result<Written>& result) mutable {
-    finish_write(call, result, std::move(good));
-  });
+  services_.configuration.write(std::move(edits),
+                                [this, call, good = std::move(good)](const Result<Written>& result) mutable {
+                                  finish_write(call, result, std::move(good));
+                                });
 }
 
 void Api::remove(const CallRef& call, const ResourcePath& path) {
@@ -204,18 +208,20 @@ void Api::remove(const CallRef& call, const ResourcePath& path) {
   const Image& image = services_.configuration.image();
   if (image.find(subject.key) == nullptr) return answer(call, not_found_answer());
   if (call->request->arg("force").value_or("") != "true")
-    if (Refusal refusal = refuse_delete(image, subject.kind, subject.id); refusal.status != 0) return refuse(call, refusal);
+    if (Refusal refusal = refuse_delete(image, subject.kind, subject.id); refusal.status != 0)
+      return refuse(call, refusal);
   std::vector<Edit> edits;
   edits.push_back({subject.key, nullptr, 0});
-  if (subject.kind == Kind::consumer || subject.kind == Kind::service)   // what is nested below goes with it
+  if (subject.kind == Kind::consumer || subject.kind == Kind::service)  // what is nested below goes with it
     image.each(subject.key + "/", [&](const Object& below) {
       edits.push_back({below.key, nullptr, 0});
       return true;
     });
   http::Response good = json_answer(200, "{\"deleted\":\"1\",\"key\":" + answer_key(subject.key) + "}");
-  services_.configuration.write(std::move(edits), [this, call, good = std::move(good)](const Result<Written>& result) mutable {
-    finish_write(call, result, std::move(good));
-  });
+  services_.configuration.write(std::move(edits),
+                                [this, call, good = std::move(good)](const Result<Written>& result) mutable {
+                                  finish_write(call, result, std::move(good));
+                                });
 }
 
 void Api::finish_write(const CallRef& call, const Result<Written>& result, http::Response good) const {

@@ -8,10 +8,14 @@ using conf::Kind;
 
 std::string ResourcePath::full_id(std::string_view bare) const {
   switch (kind) {
-    case Kind::credential: return parent + "/credentials/" + std::string(bare);
-    case Kind::cost_decoration: return parent + "/graphql_cost_decorations/" + std::string(bare);
-    case Kind::secret: return parent + "/" + std::string(bare);
-    default: return std::string(bare);
+    case Kind::credential:
+      return parent + "/credentials/" + std::string(bare);
+    case Kind::cost_decoration:
+      return parent + "/graphql_cost_decorations/" + std::string(bare);
+    case Kind::secret:
+      return parent + "/" + std::string(bare);
+    default:
+      return std::string(bare);
   }
 }
 
@@ -30,7 +34,7 @@ std::optional<ResourcePath> resource_path(const std::vector<std::string>& s) {
   if (!kind || *kind == Kind::plugins || !conf::info(*kind).parent.empty()) return std::nullopt;
   ResourcePath out;
   out.kind = *kind;
-  std::size_t at = 1;   // of the id
+  std::size_t at = 1;  // of the id
   const auto nested = [&](Kind parent, std::string_view collection, Kind child) {
     if (*kind != parent || s.size() < 3 || s[2] != collection) return;
     out.kind = child;

@@ -12,9 +12,9 @@ namespace sluice::admin {
 
 struct ResourcePath {
   conf::Kind kind = conf::Kind::route;
-  std::string parent;              // credentials, cost decorations: the consumer's or service's id; secrets: the manager
-  std::string id;                  // bare; empty when the path ends before it
-  std::vector<std::string> sub;    // further segments (sub-path of PATCH)
+  std::string parent;            // credentials, cost decorations: the consumer's or service's id; secrets: the manager
+  std::string id;                // bare; empty when the path ends before it
+  std::vector<std::string> sub;  // further segments (sub-path of PATCH)
 
   // "jack/credentials/a", "vault/1", "1" for a bare id.
   std::string full_id(std::string_view bare) const;

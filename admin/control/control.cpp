@@ -65,8 +65,8 @@ http::Response Control::answer(const http::Request& request) {
 
 http::Response Control::schemas() const {
   std::string body = "{\"main\":{";
-  for (const char* name : {"consumer", "consumer_group", "global_rule", "graphql_cost_decoration", "plugin_config", "plugins",
-                           "proto", "route", "service", "ssl", "stream_route", "upstream"})
+  for (const char* name : {"consumer", "consumer_group", "global_rule", "graphql_cost_decoration", "plugin_config",
+                           "plugins", "proto", "route", "service", "ssl", "stream_route", "upstream"})
     if (auto schema = resource_schema(name)) body += json_string(name) + ":" + *schema + ",";
   body += kHashSchemas;
   body += "},\"plugins\":" + all_plugin_schemas(services_.enabled) + ",\"stream_plugins\":{}}";
@@ -77,7 +77,8 @@ std::string Control::item(Kind kind, const Object& object) const {
   bool has_domain = false;
   const std::string value = in_memory_form(kind, object.plain.value(), has_domain);
   return "{\"key\":" + json_string(services_.prefix + "/" + object.key) + ",\"value\":" + value +
-         ",\"createdIndex\":" + std::to_string(object.created) + ",\"modifiedIndex\":" + std::to_string(object.modified) +
+         ",\"createdIndex\":" + std::to_string(object.created) +
+         ",\"modifiedIndex\":" + std::to_string(object.modified) +
          ",\"has_domain\":" + (has_domain ? "true" : "false") + ",\"clean_handlers\":{}}";
 }
 
@@ -108,7 +109,8 @@ http::Response Control::metadatas() const {
   });
   // In the order in which plugins run.
   std::stable_sort(all.begin(), all.end(), [&](const Object* a, const Object* b) {
-    return rank_of(std::string_view(a->key).substr(prefix.size())) < rank_of(std::string_view(b->key).substr(prefix.size()));
+    return rank_of(std::string_view(a->key).substr(prefix.size())) <
+           rank_of(std::string_view(b->key).substr(prefix.size()));
   });
   std::string body = "[";
   for (const Object* object : all) body += (body.size() > 1 ? "," : "") + to_json(object->plain.value());

@@ -18,7 +18,7 @@ namespace sluice::admin {
 struct ControlServices {
   const Image& image;
   const sdk::EnabledPlugins& enabled;
-  std::string prefix = "/apisix";                  // of keys; empty with a standalone file
+  std::string prefix = "/apisix";  // of keys; empty with a standalone file
   std::function<Result<void>()> reload_plugins;
 };
 

@@ -27,7 +27,8 @@ std::string check_type(const Json& checks) {
 }
 
 std::string health_object(const std::string& prefix, const Object& object, const Json& checks) {
-  return "{\"name\":" + json_string(prefix + "/" + object.key) + ",\"type\":" + json_string(check_type(checks)) + ",\"nodes\":[]}";
+  return "{\"name\":" + json_string(prefix + "/" + object.key) + ",\"type\":" + json_string(check_type(checks)) +
+         ",\"nodes\":[]}";
 }
 
 http::Response html() {
@@ -50,7 +51,8 @@ http::Response health_answer(const Image& image, const std::string& prefix, cons
     std::string list;
     for (const char* collection : kTypes)
       image.each_committed(std::string(collection) + "/", [&](const Object& object) {
-        if (const Json* checks = checks_of(object)) list += (list.empty() ? "" : ",") + health_object(prefix, object, *checks);
+        if (const Json* checks = checks_of(object))
+          list += (list.empty() ? "" : ",") + health_object(prefix, object, *checks);
         return true;
       });
     return json_answer(200, list.empty() ? "{}" : "[" + list + "]");

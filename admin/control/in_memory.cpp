@@ -10,7 +10,9 @@ namespace {
 
 using Alloc = JsonDoc::AllocatorType;
 
-Json text(std::string_view s, Alloc& alloc) { return Json(s.data(), static_cast<rapidjson::SizeType>(s.size()), alloc); }
+Json text(std::string_view s, Alloc& alloc) {
+  return Json(s.data(), static_cast<rapidjson::SizeType>(s.size()), alloc);
+}
 
 std::uint16_t port_of_scheme(const Json& upstream) {
   const Json* scheme = find(upstream, "scheme");
@@ -58,7 +60,7 @@ std::string in_memory_form(conf::Kind kind, const Json& stored, bool& has_domain
   value.CopyFrom(stored, alloc);
   conf::CheckOptions options;
   options.from_admin = false;
-  (void)conf::check_schema(kind, value, alloc, true, options);   // for the defaults; it was valid when it was stored
+  (void)conf::check_schema(kind, value, alloc, true, options);  // for the defaults; it was valid when it was stored
   if (kind == conf::Kind::upstream) {
     show_upstream(value, alloc, has_domain);
   } else if (const auto at = value.FindMember("upstream"); at != value.MemberEnd() && at->value.IsObject()) {

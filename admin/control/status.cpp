@@ -14,10 +14,12 @@ std::string Status::not_ready() const {
     if (worker.role.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(shm::WorkerRole::worker)) return;
     if (worker.generation.load(std::memory_order_relaxed) != generation_) return;
     ++seen;
-    if (worker.ready.load(std::memory_order_acquire) == 0 && !waiting) waiting = worker.number.load(std::memory_order_relaxed);
+    if (worker.ready.load(std::memory_order_acquire) == 0 && !waiting)
+      waiting = worker.number.load(std::memory_order_relaxed);
   });
   if (waiting) return "worker id: " + std::to_string(*waiting) + " has not received configuration";
-  if (seen < workers_) return "worker count: " + std::to_string(workers_) + " but status report count: " + std::to_string(seen);
+  if (seen < workers_)
+    return "worker count: " + std::to_string(workers_) + " but status report count: " + std::to_string(seen);
   return {};
 }
 

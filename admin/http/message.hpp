@@ -23,7 +23,7 @@ struct Request {
   std::string query;                                         // without '?'
   std::vector<std::pair<std::string, std::string>> headers;  // names as sent
   std::string body;
-  std::uint64_t oversize = 0;                                // not 0: the body had this many octets, over the limit, and was dropped
+  std::uint64_t oversize = 0;  // not 0: the body had this many octets, over the limit, and was dropped
   IpAddress peer;
 
   // First header of that name (case-insensitive) or an empty view.
@@ -37,7 +37,7 @@ struct Request {
 
 struct Response {
   unsigned status = 200;
-  std::string content_type;                                  // empty: none is sent
+  std::string content_type;  // empty: none is sent
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   bool close = false;

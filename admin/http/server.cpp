@@ -27,7 +27,7 @@ using asio::ip::tcp;
 
 namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr std::uint64_t kMaxDropped = 64u << 20;   // octets of a refused body that are read before the line is cut
+constexpr std::uint64_t kMaxDropped = 64u << 20;  // octets of a refused body that are read before the line is cut
 
 bool is_protocol_error(const boost::system::error_code& ec) {
   return ec.category() == bhttp::make_error_code(bhttp::error::bad_target).category() &&
@@ -55,7 +55,8 @@ Request request_of(bhttp::request<bhttp::string_body>& message, const IpAddress&
   const auto mark = r.target.find('?');
   r.path = r.target.substr(0, mark);
   if (mark != std::string::npos) r.query = r.target.substr(mark + 1);
-  for (const auto& field : message) r.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  for (const auto& field : message)
+    r.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   r.body = std::move(message.body());
   r.peer = peer;
   return r;
@@ -63,7 +64,8 @@ Request request_of(bhttp::request<bhttp::string_body>& message, const IpAddress&
 }  // namespace
 
 struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
-  Impl(asio::io_context& io, ServerOptions o, Handler h) : io(io), acceptor(io), options(std::move(o)), handler(std::move(h)) {}
+  Impl(asio::io_context& io, ServerOptions o, Handler h)
+      : io(io), acceptor(io), options(std::move(o)), handler(std::move(h)) {}
 
   struct Session {
     explicit Session(tcp::socket s) : stream(std::move(s)) {}
@@ -103,8 +105,9 @@ asio::awaitable<void> Server::Impl::accept_loop() {
     socket.set_option(tcp::no_delay(true), ignored);
     auto session = std::make_shared<Session>(std::move(socket));
     sessions.insert(session);
-    asio::co_spawn(io, [self, session]() { return self->serve(session); },
-                   [self, session](std::exception_ptr) { self->sessions.erase(session); });
+    asio::co_spawn(
+        io, [self, session]() { return self->serve(session); },
+        [self, session](std::exception_ptr) { self->sessions.erase(session); });
   }
 }
 
@@ -187,7 +190,7 @@ asio::awaitable<bool> Server::Impl::one_request(Session& s, beast::flat_buffer& 
   --busy;
   s.busy = false;
   if (written && oversize) co_await drop_rest(s, buffer);
-  co_return written && keep;
+  co_return written&& keep;
 }
 
 asio::awaitable<bool> Server::Impl::answer(Session& s, Response response, unsigned version, bool keep, bool head_only) {
@@ -231,7 +234,8 @@ Server::Server(asio::io_context& io, int fd, ServerOptions options, Handler hand
     : impl_(std::make_shared<Impl>(io, std::move(options), std::move(handler))) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
-  const bool v6 = ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 && address.ss_family == AF_INET6;
+  const bool v6 =
+      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 && address.ss_family == AF_INET6;
   const int own = ::dup(fd);
   boost::system::error_code ec;
   impl_->acceptor.assign(v6 ? tcp::v6() : tcp::v4(), own, ec);
@@ -248,7 +252,8 @@ Server::~Server() {
 
 void Server::start() {
   if (!impl_->acceptor.is_open()) return;
-  asio::co_spawn(impl_->io, [impl = impl_]() { return impl->accept_loop(); }, asio::detached);
+  asio::co_spawn(
+      impl_->io, [impl = impl_]() { return impl->accept_loop(); }, asio::detached);
 }
 
 void Server::stop_accepting() {

@@ -19,10 +19,10 @@ namespace sluice::admin::http {
 struct ServerOptions {
   std::uint64_t max_body = 1572864;
   std::uint32_t max_head = 65536;
-  std::chrono::seconds idle_timeout{75};      // between requests, and for a head to arrive
+  std::chrono::seconds idle_timeout{75};  // between requests, and for a head to arrive
   std::chrono::seconds body_timeout{60};
-  std::size_t max_connections = 1024;         // beyond it a new connection is closed at once
-  std::string server_header = "sluice";       // `Server`; empty: none
+  std::size_t max_connections = 1024;    // beyond it a new connection is closed at once
+  std::string server_header = "sluice";  // `Server`; empty: none
 };
 
 class Server {
@@ -35,9 +35,9 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   void start();
-  void stop_accepting();   // the socket stays open elsewhere: peers wait in its queue
-  void close_all();        // and drops the connections that are idle; busy ones end with their answer
-  std::size_t busy() const noexcept;   // requests that have not been answered yet
+  void stop_accepting();              // the socket stays open elsewhere: peers wait in its queue
+  void close_all();                   // and drops the connections that are idle; busy ones end with their answer
+  std::size_t busy() const noexcept;  // requests that have not been answered yet
   unsigned short port() const noexcept;
 
  private:

@@ -74,15 +74,17 @@ void Configuration::write(std::vector<Edit> edits, OnWritten done) {
     batch.push_back(std::move(write));
   }
   image_.stage(*staged, revision);
-  store_.submit(std::move(batch), [this, staged, revision, done = std::move(done)](Result<std::uint64_t> result) mutable {
-    if (result)
-      committed(revision, staged, std::move(done));
-    else
-      failed(result.error(), done);
-  });
+  store_.submit(std::move(batch),
+                [this, staged, revision, done = std::move(done)](Result<std::uint64_t> result) mutable {
+                  if (result)
+                    committed(revision, staged, std::move(done));
+                  else
+                    failed(result.error(), done);
+                });
 }
 
-void Configuration::committed(std::uint64_t revision, const std::shared_ptr<std::vector<Staged>>& batch, OnWritten done) {
+void Configuration::committed(std::uint64_t revision, const std::shared_ptr<std::vector<Staged>>& batch,
+                              OnWritten done) {
   revision_ = revision;
   image_.commit(*batch, revision);
   std::vector<live::Change> changes;
@@ -110,7 +112,7 @@ std::size_t Configuration::expire(std::int64_t now_ms) {
     const std::string key = expiries_.begin()->second;
     expiries_.erase(expiries_.begin());
     const Object* object = image_.find(key);
-    if (object == nullptr || object->expires_ms == 0 || object->expires_ms > now_ms) continue;   // written again since
+    if (object == nullptr || object->expires_ms == 0 || object->expires_ms > now_ms) continue;  // written again since
     bool there = false;
     for (const Edit& edit : edits) there = there || edit.key == key;
     if (!there) edits.push_back({key, nullptr, 0});

@@ -22,7 +22,7 @@ namespace sluice::admin {
 
 struct Edit {
   std::string key;
-  std::shared_ptr<JsonBox> plain;   // null: remove
+  std::shared_ptr<JsonBox> plain;  // null: remove
   std::int64_t expires_ms = 0;
 };
 
@@ -45,7 +45,7 @@ class Configuration {
   const Sealer& sealer() const noexcept { return sealer_; }
   void set_sink(ChangeSink* sink) noexcept { sink_ = sink; }
   std::uint64_t epoch() const noexcept { return epoch_; }
-  std::uint64_t revision() const noexcept { return revision_; }   // of the last commit
+  std::uint64_t revision() const noexcept { return revision_; }  // of the last commit
   std::uint64_t next_revision() const noexcept { return store_.next_revision(); }
   std::size_t pending() const noexcept { return store_.pending(); }
 

@@ -49,7 +49,7 @@ class EmbeddedStore final : public Store {
   Result<Snapshot> load();
   void run();
   void commit_group(std::deque<Job>& group);
-  Result<void> apply_locked(const Job& job);       // inside the transaction
+  Result<void> apply_locked(const Job& job);  // inside the transaction
   Result<void> check_expected(const Write& write);
   Result<void> finish_transaction(std::uint64_t revision);
   void reply(Job& job, Result<std::uint64_t> result);
@@ -65,15 +65,15 @@ class EmbeddedStore final : public Store {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job> queue_;   // guarded by mutex_
-  bool failed_ = false;     // guarded by mutex_
-  bool stop_ = false;       // guarded by mutex_
+  std::deque<Job> queue_;  // guarded by mutex_
+  bool failed_ = false;    // guarded by mutex_
+  bool stop_ = false;      // guarded by mutex_
   std::thread thread_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 Result<Snapshot> EmbeddedStore::open() {
-  const mode_t before = ::umask(0077);   // the file and its -wal and -shm are for us alone
+  const mode_t before = ::umask(0077);  // the file and its -wal and -shm are for us alone
   auto db = sqlite::Database::open(options_.path);
   if (db) {
     db_ = std::move(*db);
@@ -206,7 +206,7 @@ void EmbeddedStore::commit_group(std::deque<Job>& group) {
     else
       why = done.error();
   }
-  if (why && why->code != Errc::conflict) good = 0;   // the transaction cannot be trusted: nothing of it is kept
+  if (why && why->code != Errc::conflict) good = 0;  // the transaction cannot be trusted: nothing of it is kept
   if (good > 0) {
     if (auto done = finish_transaction(group[good - 1].revision); !done) {
       good = 0;
@@ -232,7 +232,7 @@ Result<void> EmbeddedStore::check_expected(const Write& write) {
 }
 
 Result<void> EmbeddedStore::apply_locked(const Job& job) {
-  for (const Write& w : job.batch)   // all checks before the first change: a refused batch leaves nothing behind
+  for (const Write& w : job.batch)  // all checks before the first change: a refused batch leaves nothing behind
     if (w.expected)
       if (auto ok = check_expected(w); !ok) return ok;
   for (const Write& w : job.batch) {

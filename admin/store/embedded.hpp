@@ -15,9 +15,9 @@
 namespace sluice::admin {
 
 struct EmbeddedOptions {
-  std::string path;                                   // the file; its folder must exist
-  std::function<void(std::function<void()>)> post;    // runs a function on the main thread; callable from any thread
-  std::function<std::int64_t()> wall_ms;              // the wall clock; absent: the system's
+  std::string path;                                 // the file; its folder must exist
+  std::function<void(std::function<void()>)> post;  // runs a function on the main thread; callable from any thread
+  std::function<std::int64_t()> wall_ms;            // the wall clock; absent: the system's
 };
 
 std::unique_ptr<Store> make_embedded_store(EmbeddedOptions options);

@@ -20,7 +20,7 @@ std::string_view section_of(conf::Kind kind) {
 }  // namespace
 
 bool FileProvider::poll() {
-  struct stat status{};
+  struct stat status {};
   if (::stat(source_.path.c_str(), &status) != 0) {
     if (!absent_told_) log::error("cannot read " + source_.path + ": " + std::strerror(errno));
     absent_told_ = true;
@@ -54,7 +54,8 @@ bool FileProvider::load(std::int64_t modified_s) {
   }
   for (const std::string& name : document->unknown_sections) log::warn(source_.path + ": unknown section " + name);
   for (const auto& e : document->errors)
-    log::error(source_.path + ": failed to check item data of [" + std::string(section_of(e.kind)) + "] err:" + e.message);
+    log::error(source_.path + ": failed to check item data of [" + std::string(section_of(e.kind)) +
+               "] err:" + e.message);
   put_in_force(*document, static_cast<std::uint64_t>(modified_s));
   loaded_ = true;
   return true;
@@ -64,8 +65,9 @@ bool FileProvider::fits(const conf::StandaloneItem& item) {
   const Subject subject{item.kind, item.id, conf::join_key(item.kind, item.id)};
   const auto good = checker_.check_alone(subject, item.value.get(), false);
   if (!good)
-    log::error(source_.path + ": failed to check item data of [" + std::string(section_of(item.kind)) + "] err:" +
-               good.error().message + " (" + subject.key + ", item " + std::to_string(item.index + 1) + " of its section, is left out)");
+    log::error(source_.path + ": failed to check item data of [" + std::string(section_of(item.kind)) +
+               "] err:" + good.error().message + " (" + subject.key + ", item " + std::to_string(item.index + 1) +
+               " of its section, is left out)");
   return good.has_value();
 }
 
@@ -74,7 +76,8 @@ void FileProvider::put_in_force(const conf::StandaloneDocument& document, std::u
   // Metadata first: what plugins are checked against.
   for (const bool metadata : {true, false})
     for (const auto& item : document.items) {
-      if (item.kind == conf::Kind::plugins || (item.kind == conf::Kind::plugin_metadata) != metadata || !fits(item)) continue;
+      if (item.kind == conf::Kind::plugins || (item.kind == conf::Kind::plugin_metadata) != metadata || !fits(item))
+        continue;
       auto object = std::make_shared<Object>();
       object->key = conf::join_key(item.kind, item.id);
       object->plain = JsonBox(item.value.get());

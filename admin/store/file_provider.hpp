@@ -1,8 +1,8 @@
 // FileProvider: the configuration from a standalone file (apisix.yaml, apisix.json), read again when it changes.
 //
-// The caller asks once a second; the file's modification time decides. What cannot be parsed, or has no end flag, leaves
-// the old content in force. An object that is not valid, or whose plugins are unknown, is left out and logged, the
-// others stay. References are not checked: they are resolved per request. All of a file becomes visible at once.
+// The caller asks once a second; the file's modification time decides. What cannot be parsed, or has no end flag,
+// leaves the old content in force. An object that is not valid, or whose plugins are unknown, is left out and logged,
+// the others stay. References are not checked: they are resolved per request. All of a file becomes visible at once.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct FileSource {
 class FileProvider {
  public:
   // `image` is filled here and read by the control API; `checker` looks at objects one by one.
-  FileProvider(FileSource source, Image& image, Checker& checker) : source_(std::move(source)), image_(image), checker_(checker) {}
+  FileProvider(FileSource source, Image& image, Checker& checker)
+      : source_(std::move(source)), image_(image), checker_(checker) {}
 
   // Reads the file when its modification time differs from the last one seen. True: there is something new, all of
   // which is in everything().

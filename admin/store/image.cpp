@@ -71,7 +71,7 @@ void Image::commit(const std::vector<Staged>& batch, std::uint64_t revision) {
     if (at == slots_.end()) continue;
     Slot& slot = at->second;
     slot.committed = change.object;
-    if (slot.staged_revision == revision) {   // else a later write lies over this one already
+    if (slot.staged_revision == revision) {  // else a later write lies over this one already
       slot.staged_revision = 0;
       slot.staged.reset();
     }

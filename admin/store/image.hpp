@@ -34,7 +34,7 @@ class JsonBox {
 };
 
 struct Object {
-  std::string key;   // "routes/1"
+  std::string key;  // "routes/1"
   JsonBox plain;
   std::uint64_t created = 0;
   std::uint64_t modified = 0;
@@ -44,7 +44,7 @@ using ObjectRef = std::shared_ptr<const Object>;
 
 struct Staged {
   std::string key;
-  ObjectRef object;   // null: removed
+  ObjectRef object;  // null: removed
 };
 
 // What several objects must not have in common (consumer keys): told of every change of the staged view.
@@ -56,14 +56,14 @@ class ImageObserver {
 
 class Image {
  public:
-  using Visit = std::function<bool(const Object&)>;   // false ends the walk
+  using Visit = std::function<bool(const Object&)>;  // false ends the walk
 
   void observe(ImageObserver* observer) { observer_ = observer; }
 
   // The staged view (what a new write must be checked against).
   const Object* find(std::string_view key) const noexcept;
   ObjectRef find_ref(std::string_view key) const noexcept;
-  void each(std::string_view prefix, const Visit& visit) const;   // in key order
+  void each(std::string_view prefix, const Visit& visit) const;  // in key order
   std::size_t count(std::string_view prefix) const;
 
   // The committed view.
@@ -83,7 +83,7 @@ class Image {
  private:
   struct Slot {
     ObjectRef committed;
-    ObjectRef staged;              // meaningful while staged_revision != 0
+    ObjectRef staged;  // meaningful while staged_revision != 0
     std::uint64_t staged_revision = 0;
     const ObjectRef& current() const noexcept { return staged_revision != 0 ? staged : committed; }
   };

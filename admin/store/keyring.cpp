@@ -18,13 +18,16 @@ namespace {
 
 using Cipher = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
 
-const EVP_CIPHER* cipher_for(const std::string& key) { return key.size() == 16 ? EVP_aes_128_cbc() : EVP_aes_256_cbc(); }
+const EVP_CIPHER* cipher_for(const std::string& key) {
+  return key.size() == 16 ? EVP_aes_128_cbc() : EVP_aes_256_cbc();
+}
 
 const unsigned char* octets(std::string_view s) { return reinterpret_cast<const unsigned char*>(s.data()); }
 
 std::string base64(const std::string& in) {
   std::string out(4 * ((in.size() + 2) / 3), '\0');
-  if (!in.empty()) EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), octets(in), static_cast<int>(in.size()));
+  if (!in.empty())
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), octets(in), static_cast<int>(in.size()));
   return out;
 }
 
@@ -70,7 +73,8 @@ std::string random_key() {
 Result<Keyring> Keyring::make(std::vector<std::string> keys) {
   for (const std::string& key : keys)
     if (key.size() != 16 && key.size() != 32)
-      return invalid("a key must have 16 or 32 octets, found " + std::to_string(key.size()), "apisix.data_encryption.keyring");
+      return invalid("a key must have 16 or 32 octets, found " + std::to_string(key.size()),
+                     "apisix.data_encryption.keyring");
   Keyring ring;
   ring.keys_ = std::move(keys);
   return ring;
@@ -120,7 +124,7 @@ std::string Keyring::encrypt(std::string_view plain) const {
   if (!c || EVP_EncryptInit_ex(c.get(), cipher_for(key), nullptr, octets(key), octets(key)) != 1 ||
       EVP_EncryptUpdate(c.get(), to, &n, octets(plain), static_cast<int>(plain.size())) != 1 ||
       EVP_EncryptFinal_ex(c.get(), to + n, &last) != 1)
-    throw std::runtime_error("encryption failed");   // a broken crypto library: nothing may be stored in plain text
+    throw std::runtime_error("encryption failed");  // a broken crypto library: nothing may be stored in plain text
   out.resize(static_cast<std::size_t>(n + last));
   return base64(out);
 }

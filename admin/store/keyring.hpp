@@ -17,7 +17,7 @@ namespace sluice::admin {
 
 class Keyring {
  public:
-  Keyring() = default;   // empty: encrypts nothing
+  Keyring() = default;  // empty: encrypts nothing
 
   // Error: a key that has neither 16 nor 32 octets (its text is not repeated).
   static Result<Keyring> make(std::vector<std::string> keys);
@@ -25,8 +25,8 @@ class Keyring {
   static Result<Keyring> load_or_create(const std::string& file);
 
   bool empty() const noexcept { return keys_.empty(); }
-  std::string encrypt(std::string_view plain) const;                     // as given when the keyring is empty
-  std::optional<std::string> decrypt(std::string_view cipher) const;     // nothing when no key fits
+  std::string encrypt(std::string_view plain) const;                  // as given when the keyring is empty
+  std::optional<std::string> decrypt(std::string_view cipher) const;  // nothing when no key fits
   std::string decrypt_or_same(std::string_view cipher) const;
 
  private:

@@ -23,10 +23,14 @@ Result<void> migrate(sqlite::Database& db) {
   statement->reset();
   *statement = sqlite::Statement();
   if (found > kStoreLayout)
-    return Error{Errc::invalid, {}, "the store has layout " + std::to_string(found) + ", written by a newer version; this one reads up to " +
-                                        std::to_string(kStoreLayout), "store"};
+    return Error{Errc::invalid,
+                 {},
+                 "the store has layout " + std::to_string(found) +
+                     ", written by a newer version; this one reads up to " + std::to_string(kStoreLayout),
+                 "store"};
   for (int at = found; at < kStoreLayout; ++at) {
-    const std::string sql = std::string("BEGIN IMMEDIATE;") + kSteps[at] + "PRAGMA user_version=" + std::to_string(at + 1) + ";COMMIT";
+    const std::string sql =
+        std::string("BEGIN IMMEDIATE;") + kSteps[at] + "PRAGMA user_version=" + std::to_string(at + 1) + ";COMMIT";
     if (auto done = db.exec(sql.c_str()); !done) {
       if (db.in_transaction()) (void)db.exec("ROLLBACK");
       return done;

@@ -22,7 +22,9 @@ const std::vector<std::string>& Sealer::paths_of(std::string_view plugin, int wh
   if (!fresh) return at->second;
   const sdk::PluginType* type = sdk::find_plugin(plugin);
   if (type == nullptr) return at->second;
-  const schema::Node* node = which == route_side ? type->schema : which == consumer_side ? type->consumer_schema : type->metadata_schema;
+  const schema::Node* node = which == route_side      ? type->schema
+                             : which == consumer_side ? type->consumer_schema
+                                                      : type->metadata_schema;
   if (node != nullptr) at->second = schema::encrypted_paths(*node);
   return at->second;
 }

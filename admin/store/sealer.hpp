@@ -42,7 +42,8 @@ class Sealer {
 
   Keyring keyring_;
   bool encrypt_fields_;
-  mutable std::map<std::pair<std::string, int>, std::vector<std::string>> paths_;   // by plugin and schema, made at first use
+  mutable std::map<std::pair<std::string, int>, std::vector<std::string>>
+      paths_;  // by plugin and schema, made at first use
 };
 
 }  // namespace sluice::admin

@@ -43,7 +43,8 @@ void Statement::reset() noexcept {
 
 std::string Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(s_, column));
-  return data == nullptr ? std::string() : std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(s_, column)));
+  return data == nullptr ? std::string()
+                         : std::string(data, static_cast<std::size_t>(sqlite3_column_bytes(s_, column)));
 }
 
 std::int64_t Statement::integer(int column) const noexcept { return sqlite3_column_int64(s_, column); }
@@ -52,8 +53,8 @@ Database::~Database() { sqlite3_close_v2(db_); }
 
 Result<Database> Database::open(const std::string& path) {
   Database d;
-  const int code = sqlite3_open_v2(path.c_str(), &d.db_,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &d.db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
     Error e = failure(d.db_, code);
     e.path = path;

@@ -39,7 +39,7 @@ struct Write {
 };
 
 using Batch = std::vector<Write>;
-using Committed = std::function<void(Result<std::uint64_t>)>;   // the revision, or why not
+using Committed = std::function<void(Result<std::uint64_t>)>;  // the revision, or why not
 
 struct Snapshot {
   std::uint64_t epoch = 0;
@@ -66,7 +66,8 @@ class Store {
   virtual void close() = 0;
 };
 
-// Error codes: unavailable (disk, lock), conflict (expected revision), forbidden (a newer admin process has taken over).
+// Error codes: unavailable (disk, lock), conflict (expected revision), forbidden (a newer admin process has taken
+// over).
 inline constexpr const char* kValueChanged = "value changed before overwritten";
 
 }  // namespace sluice::admin

@@ -42,7 +42,8 @@ class ApiFixture {
   }
   static std::string error_of(const http::Response& response);
   // Starts a request without waiting for its answer.
-  void begin(const std::string& method, const std::string& path, const std::string& body, std::optional<http::Response>& answer);
+  void begin(const std::string& method, const std::string& path, const std::string& body,
+             std::optional<http::Response>& answer);
   // Everything anew from the same file, as after a kill.
   void reopen();
   // The raw octets of the store's files.

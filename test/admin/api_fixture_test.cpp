@@ -28,7 +28,9 @@ void ApiFixture::open() {
   host.catalog = catalog.get();
   checker = std::make_unique<Checker>(configuration->image(), *keys, sdk::EnabledPlugins(), host,
                                       std::vector<std::string>{"limit-conn", "mqtt-proxy"});
-  api = std::make_unique<Api>(options_, Api::Services{*configuration, *checker, [this] { return now_ms; },
+  api = std::make_unique<Api>(options_, Api::Services{*configuration,
+                                                      *checker,
+                                                      [this] { return now_ms; },
                                                       [this]() -> Result<void> {
                                                         sink.plugins_changed({});
                                                         return {};

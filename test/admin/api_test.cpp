@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kRoute = R"({"uri":"/hello","upstream":{"type":"roundrobin","nodes":{"127.0.0.1:1980":1}}})";
 constexpr const char* kUpstream = R"({"type":"roundrobin","nodes":{"127.0.0.1:1980":1}})";
 
-std::string refused(ApiFixture& f, const char* method, const std::string& path, const std::string& body, unsigned status = 400) {
+std::string refused(ApiFixture& f, const char* method, const std::string& path, const std::string& body,
+                    unsigned status = 400) {
   const http::Response r = f.admin(method, path, body);
   CHECK(r.status == status);
   return ApiFixture::error_of(r);
@@ -117,7 +118,8 @@ TEST_CASE("methods that a kind does not offer", "[admin][api]") {
 
 TEST_CASE("who may come in", "[admin][api][access]") {
   ApiFixture f;
-  const auto with = [&](const char* method, std::vector<std::pair<std::string, std::string>> headers, const char* target = "/apisix/admin/routes") {
+  const auto with = [&](const char* method, std::vector<std::pair<std::string, std::string>> headers,
+                        const char* target = "/apisix/admin/routes") {
     return f.call(method, target, "", std::move(headers));
   };
   CHECK(with("GET", {}).body == "{\"error_msg\":\"failed to check token\",\"description\":\"missing apikey\"}\n");
@@ -216,7 +218,8 @@ TEST_CASE("what is in use is not deleted, and everyone who uses it is named", "[
   CHECK(r.body.find("\"references\":[\"route [1]\",\"service [5]\"]") != std::string::npos);
   CHECK(f.admin("DELETE", "/upstreams/1?force=true").status == 200);
   f.admin("PUT", "/routes/2", R"({"uri":"/","service_id":"5"})");
-  CHECK(refused(f, "DELETE", "/services/5", "") == "can not delete this service directly, route [2] is still using it now");
+  CHECK(refused(f, "DELETE", "/services/5", "") ==
+        "can not delete this service directly, route [2] is still using it now");
 }
 
 TEST_CASE("PATCH merges, replaces at a sub-path and keeps what it does not name", "[admin][api]") {
@@ -278,7 +281,9 @@ TEST_CASE("lists: filters and paging", "[admin][api]") {
                 (i == 3 ? R"(,"labels":{"env":"x"})" : "") + (i == 4 ? R"(,"service_id":"1")" : "") + "}");
   const auto total = [&](const std::string& query) {
     auto doc = parse_json(f.admin("GET", "/routes?" + query).body);
-    return doc && find(*doc, "total") != nullptr ? to_json(*find(*doc, "total")) + "/" + std::to_string(find(*doc, "list")->Size()) : "none";
+    return doc && find(*doc, "total") != nullptr
+               ? to_json(*find(*doc, "total")) + "/" + std::to_string(find(*doc, "list")->Size())
+               : "none";
   };
   CHECK(total("name=n1") == "13/13");
   CHECK(total("label=env") == "1/1");
@@ -324,9 +329,11 @@ TEST_CASE("everything is there after a restart", "[admin][api]") {
 
 TEST_CASE("consumers, credentials and the uniqueness of keys", "[admin][api]") {
   ApiFixture f;
-  CHECK(refused(f, "PUT", "/consumers", R"({"id":"jack"})") == "invalid configuration: property \"username\" is required");
+  CHECK(refused(f, "PUT", "/consumers", R"({"id":"jack"})") ==
+        "invalid configuration: property \"username\" is required");
   CHECK(refused(f, "PUT", "/consumers/joe", R"({"username":"jack"})") == "wrong username");
-  CHECK(refused(f, "PUT", "/consumers/jack/credentials/a", R"({"plugins":{"key-auth":{"key":"k"}}})", 404) == "consumer not found");
+  CHECK(refused(f, "PUT", "/consumers/jack/credentials/a", R"({"plugins":{"key-auth":{"key":"k"}}})", 404) ==
+        "consumer not found");
   auto put = f.admin("PUT", "/consumers", R"({"username":"jack","plugins":{"key-auth":{"key":"k1"}}})");
   CHECK(put.status == 201);
   JsonDoc doc;
@@ -347,7 +354,8 @@ TEST_CASE("consumers, credentials and the uniqueness of keys", "[admin][api]") {
   CHECK(f.admin("GET", "/consumers/jack/credentials/a").status == 404);
   CHECK(f.admin("PUT", "/consumers", R"({"username":"joe","plugins":{"key-auth":{"key":"k2"}}})").status == 200);
   CHECK(refused(f, "PUT", "/consumers", R"({"username":"x","plugins":{"key-auth":{}}})") ==
-        "invalid plugins configuration: failed to check the configuration of plugin key-auth err: property \"key\" is required");
+        "invalid plugins configuration: failed to check the configuration of plugin key-auth err: property \"key\" is "
+        "required");
 }
 
 TEST_CASE("secrets never lie in the store, whatever is patched", "[admin][api][secrets]") {
@@ -358,8 +366,10 @@ TEST_CASE("secrets never lie in the store, whatever is patched", "[admin][api][s
   CHECK(put.body.find(secret) == std::string::npos);
   f.admin("PUT", "/plugin_configs/1", R"({"plugins":{}})");
   for (int i = 0; i < 5; ++i)
-    CHECK(f.admin("PUT", "/consumers", R"({"username":"jack","labels":{"n":")" + std::to_string(i) +
-                                           R"("},"plugins":{"key-auth":{"key":")" + secret + "\"}}}").status == 200);
+    CHECK(f.admin("PUT", "/consumers",
+                  R"({"username":"jack","labels":{"n":")" + std::to_string(i) + R"("},"plugins":{"key-auth":{"key":")" +
+                      secret + "\"}}}")
+              .status == 200);
   CHECK(f.admin("PUT", "/consumers", R"({"username":"jack","plugins":{"key-auth":{"key":5}}})").status == 400);
   CHECK(f.admin("GET", "/consumers/jack").body.find(secret) != std::string::npos);
   f.store->close();
@@ -375,7 +385,8 @@ TEST_CASE("credentials keep their key through partial updates", "[admin][api][se
   f.admin("PUT", "/upstreams/1", R"({"nodes":{"127.0.0.1:80":1},"scheme":"https","tls":{"client_cert_id":"nope"}})");
   CHECK(f.admin("GET", "/upstreams/1").status == 404);
   const std::string token = "hvs.token-of-the-vault-server";
-  CHECK(f.admin("PUT", "/secrets/vault/1", R"({"uri":"http://127.0.0.1:8200","prefix":"kv","token":")" + token + "\"}").status == 201);
+  CHECK(f.admin("PUT", "/secrets/vault/1", R"({"uri":"http://127.0.0.1:8200","prefix":"kv","token":")" + token + "\"}")
+            .status == 201);
   for (int i = 0; i < 5; ++i)
     CHECK(f.admin("PATCH", "/secrets/vault/1", R"({"prefix":"kv)" + std::to_string(i) + "\"}").status == 200);
   JsonDoc doc;
@@ -453,14 +464,16 @@ TEST_CASE("a whole document is validated, nothing of it stored", "[admin][api]")
   ApiFixture f;
   CHECK(f.admin("POST", "/configs/validate", R"({"routes":[{"id":"1","uri":"/","plugins":{}}]})").body == "{}\n");
   CHECK(refused(f, "POST", "/configs/validate", "") == "invalid request body: empty request body");
-  const auto bad = f.admin("POST", "/configs/validate", R"({"routes":[{"id":"r0","uri":"/","plugins":{}},{"id":"r1","uri":5,"plugins":{}}]})");
+  const auto bad = f.admin("POST", "/configs/validate",
+                           R"({"routes":[{"id":"r0","uri":"/","plugins":{}},{"id":"r1","uri":5,"plugins":{}}]})");
   CHECK(bad.status == 400);
   CHECK(bad.body.find(R"("resource_type":"routes","resource_id":"r1","index":1)") != std::string::npos);
   const auto warned = f.admin("POST", "/configs/validate", R"({"routes":[{"id":"1","uri":"/","upstream_id":"9"}]})");
   CHECK(warned.status == 200);
   CHECK(warned.body.find("warnings") != std::string::npos);
-  const auto yaml = f.call("POST", "/apisix/admin/configs/validate", "routes:\n  - id: 1\n    uri: /a\n    plugins: {}\n",
-                           {{"X-API-KEY", "the-key"}, {"Content-Type", "application/yaml"}});
+  const auto yaml =
+      f.call("POST", "/apisix/admin/configs/validate", "routes:\n  - id: 1\n    uri: /a\n    plugins: {}\n",
+             {{"X-API-KEY", "the-key"}, {"Content-Type", "application/yaml"}});
   CHECK(yaml.status == 200);
   CHECK(f.sink.batches == 0);
 }
@@ -492,11 +505,15 @@ TEST_CASE("a whole document replaces everything in one revision, or nothing", "[
   ApiFixture f;
   f.admin("PUT", "/routes/1", kRoute);
   f.admin("PUT", "/routes/2", kRoute);
-  const std::string document = R"({"routes":[{"id":"2","uri":"/hello","upstream":{"type":"roundrobin","nodes":{"127.0.0.1:1980":1}}},)"
-                               R"({"id":"3","uri":"/c","plugins":{}}],"services":[{"id":"5"}]})";
+  const std::string document =
+      R"({"routes":[{"id":"2","uri":"/hello","upstream":{"type":"roundrobin","nodes":{"127.0.0.1:1980":1}}},)"
+      R"({"id":"3","uri":"/c","plugins":{}}],"services":[{"id":"5"}]})";
   const auto diff = f.admin("POST", "/configs/diff", document);
-  CHECK(diff.body == R"({"added":["/apisix/routes/3","/apisix/services/5"],"removed":["/apisix/routes/1"],"changed":[]})" "\n");
-  CHECK(f.call("PUT", "/apisix/admin/configs", document, {{"X-API-KEY", "the-key"}, {"If-Match", "\"1\""}}).status == 409);
+  CHECK(diff.body ==
+        R"({"added":["/apisix/routes/3","/apisix/services/5"],"removed":["/apisix/routes/1"],"changed":[]})"
+        "\n");
+  CHECK(f.call("PUT", "/apisix/admin/configs", document, {{"X-API-KEY", "the-key"}, {"If-Match", "\"1\""}}).status ==
+        409);
   const int before = f.sink.batches;
   const auto put = f.call("PUT", "/apisix/admin/configs", document, {{"X-API-KEY", "the-key"}, {"If-Match", "\"2\""}});
   CHECK(put.status == 200);
@@ -505,7 +522,9 @@ TEST_CASE("a whole document replaces everything in one revision, or nothing", "[
   CHECK(f.admin("GET", "/routes/1").status == 404);
   CHECK(f.admin("GET", "/routes/3").status == 200);
   CHECK(f.admin("POST", "/configs/diff", document).body == "{\"added\":[],\"removed\":[],\"changed\":[]}\n");
-  const auto bad = f.admin("PUT", "/configs", R"({"routes":[{"id":"9","uri":"/","plugins":{}},{"id":"10","uri":"/","plugins":{"key-auht":{}}}]})");
+  const auto bad =
+      f.admin("PUT", "/configs",
+              R"({"routes":[{"id":"9","uri":"/","plugins":{}},{"id":"10","uri":"/","plugins":{"key-auht":{}}}]})");
   CHECK(bad.status == 400);
   CHECK(bad.body.find("unknown plugin [key-auht]") != std::string::npos);
   CHECK(f.sink.batches == before + 1);

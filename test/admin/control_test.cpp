@@ -12,10 +12,11 @@ using namespace sluice::admin;
 namespace {
 
 struct Fixture {
-  Fixture() : control({image, enabled, "/apisix", [this]() -> Result<void> {
-                         ++reloads;
-                         return {};
-                       }}) {}
+  Fixture()
+      : control({image, enabled, "/apisix", [this]() -> Result<void> {
+                   ++reloads;
+                   return {};
+                 }}) {}
 
   void put(const std::string& key, const std::string& json) {
     auto o = std::make_shared<Object>();
@@ -102,7 +103,8 @@ TEST_CASE("health without a prober", "[admin][control]") {
   CHECK(f.call("GET", "/v1/healthcheck").body == "{}\n");
   f.put("upstreams/1", R"({"nodes":{},"checks":{"active":{"type":"tcp"}}})");
   f.put("routes/2", R"({"uri":"/"})");
-  CHECK(f.call("GET", "/v1/healthcheck").body == "[{\"name\":\"/apisix/upstreams/1\",\"type\":\"tcp\",\"nodes\":[]}]\n");
+  CHECK(f.call("GET", "/v1/healthcheck").body ==
+        "[{\"name\":\"/apisix/upstreams/1\",\"type\":\"tcp\",\"nodes\":[]}]\n");
   CHECK(f.call("GET", "/v1/healthcheck/upstreams/1").status == 200);
   CHECK(f.call("GET", "/v1/healthcheck", "text/html").body.find("<th>Index</th>") != std::string::npos);
   CHECK(f.error("/v1/healthcheck/routes/1", 404) == "routes[1] not found");
@@ -123,12 +125,14 @@ TEST_CASE("ready is when every worker has its configuration", "[admin][status]")
     return std::to_string(out.status) + " " + out.body;
   };
   CHECK(ask("/status") == "200 {\"status\":\"ok\"}\n");
-  CHECK(ask("/status/ready") == "503 {\"status\":\"error\",\"error\":\"worker count: 2 but status report count: 0\"}\n");
+  CHECK(ask("/status/ready") ==
+        "503 {\"status\":\"error\",\"error\":\"worker count: 2 but status report count: 0\"}\n");
   const auto a = catalog->claim_worker(shm::WorkerRole::worker, 7, 0);
   const auto b = catalog->claim_worker(shm::WorkerRole::worker, 7, 1);
   REQUIRE((a && b));
   catalog->workers().status(*a).ready = 1;
-  CHECK(ask("/status/ready") == "503 {\"status\":\"error\",\"error\":\"worker id: 1 has not received configuration\"}\n");
+  CHECK(ask("/status/ready") ==
+        "503 {\"status\":\"error\",\"error\":\"worker id: 1 has not received configuration\"}\n");
   catalog->workers().status(*b).ready = 1;
   CHECK(ask("/status/ready") == "200 {\"status\":\"ok\"}\n");
   CHECK(ask("/other").starts_with("404"));

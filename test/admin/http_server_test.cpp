@@ -83,7 +83,9 @@ class Running {
 
 TEST_CASE("keep-alive, then close", "[admin][http]") {
   Running server;
-  const std::string all = server.ask("GET /a?x=1 HTTP/1.1\r\nHost: h\r\n\r\nPUT /b HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
+  const std::string all = server.ask(
+      "GET /a?x=1 HTTP/1.1\r\nHost: h\r\n\r\nPUT /b HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: "
+      "2\r\n\r\nhi");
   CHECK(all.find("GET /a 0 ") != std::string::npos);
   CHECK(all.find("PUT /b 0 hi") != std::string::npos);
   CHECK(all.find("Server: sluice\r\n") != std::string::npos);
@@ -101,13 +103,15 @@ TEST_CASE("a body over the limit is told to the handler, and its sender reads th
   const std::string big(300000, 'x');
   const std::string all = server.ask("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n" + big);
   CHECK(all.find("PUT /a 300000 ") != std::string::npos);
-  const std::string chunked = server.ask("PUT /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n800\r\n" + std::string(2048, 'y') + "\r\n0\r\n\r\n");
+  const std::string chunked = server.ask("PUT /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n800\r\n" +
+                                         std::string(2048, 'y') + "\r\n0\r\n\r\n");
   CHECK(chunked.find("PUT /a 1001 ") != std::string::npos);
 }
 
 TEST_CASE("Expect is answered", "[admin][http]") {
   Running server;
-  const std::string all = server.ask("PUT /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
+  const std::string all = server.ask(
+      "PUT /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
   CHECK(all.starts_with("HTTP/1.1 100 Continue\r\n"));
   CHECK(all.find("PUT /a 0 hi") != std::string::npos);
 }

@@ -46,7 +46,7 @@ TEST_CASE("the keyring is made once and kept", "[admin][keyring]") {
   auto second = Keyring::load_or_create(dir.file("keyring"));
   REQUIRE(second);
   CHECK(second->decrypt(first->encrypt("x")).value() == "x");
-  struct stat status{};
+  struct stat status {};
   REQUIRE(::stat(dir.file("keyring").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
   CHECK_FALSE(Keyring::load_or_create(dir.file("no/such/folder/keyring")));

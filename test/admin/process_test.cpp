@@ -44,7 +44,8 @@ int unix_listener(const std::string& path) {
 class Gateway {
  public:
   explicit Gateway(const std::string& yaml = "apisix: {status: {port: 1}}") {
-    auto parsed = conf::parse_node_config(yaml, "config.yaml", [](std::string_view) { return std::optional<std::string>(); });
+    auto parsed =
+        conf::parse_node_config(yaml, "config.yaml", [](std::string_view) { return std::optional<std::string>(); });
     if (!parsed) FAIL(parsed.error().message());
     node_ = std::move(*parsed);
     node_.sluice.data_dir = dir.file("");
@@ -90,7 +91,8 @@ class Gateway {
     a.sin_port = htons(port);
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     REQUIRE(::connect(fd, reinterpret_cast<sockaddr*>(&a), sizeof a) == 0);
-    const std::string text = head + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-API-KEY: the-key\r\nContent-Length: " +
+    const std::string text = head +
+                             " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-API-KEY: the-key\r\nContent-Length: " +
                              std::to_string(body.size()) + "\r\n\r\n" + body;
     ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
     std::string all;
@@ -110,7 +112,9 @@ class Gateway {
   admin::AdminStart start_;
 };
 
-bool answered(const std::string& response, const char* status) { return response.find(std::string("HTTP/1.1 ") + status) == 0; }
+bool answered(const std::string& response, const char* status) {
+  return response.find(std::string("HTTP/1.1 ") + status) == 0;
+}
 
 constexpr const char* kRoute = R"({"uri":"/a","upstream":{"nodes":{"127.0.0.1:80":1}}})";
 
@@ -122,7 +126,7 @@ TEST_CASE("the admin process serves, stops, and comes back with everything", "[a
   CHECK(answered(g.ask(g.admin_port, "PUT /apisix/admin/routes/1", kRoute), "201"));
   CHECK(answered(g.ask(g.control_port, "GET /v1/route/1"), "200"));
   CHECK(answered(g.ask(g.status_port, "GET /status"), "200"));
-  CHECK(answered(g.ask(g.status_port, "GET /status/ready"), "200"));   // no workers are expected here
+  CHECK(answered(g.ask(g.status_port, "GET /status/ready"), "200"));  // no workers are expected here
   CHECK(WIFSIGNALED(g.stop(SIGKILL)));
   g.begin();
   CHECK(answered(g.ask(g.admin_port, "GET /apisix/admin/routes/1"), "200"));

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cstdio>
 #include <optional>
 #include <set>
@@ -79,7 +79,7 @@ TEST_CASE("the file and its log are for the owner alone", "[admin][store]") {
   auto store = store_at(dir.file("config.db"), loop);
   REQUIRE(store->open());
   for (const char* name : {"config.db", "config.db-wal"}) {
-    struct stat status{};
+    struct stat status {};
     REQUIRE(::stat(dir.file(name).c_str(), &status) == 0);
     CHECK((status.st_mode & 077) == 0);
   }
@@ -92,8 +92,9 @@ TEST_CASE("writes pipeline and are answered in order", "[admin][store]") {
   REQUIRE(store->open());
   std::vector<std::uint64_t> order;
   for (int i = 0; i < 200; ++i)
-    CHECK(store->submit({put("routes/" + std::to_string(i), "{}")}, [&](Result<std::uint64_t> r) { order.push_back(r.value()); }) ==
-          static_cast<std::uint64_t>(i + 1));
+    CHECK(store->submit({put("routes/" + std::to_string(i), "{}")}, [&](Result<std::uint64_t> r) {
+      order.push_back(r.value());
+    }) == static_cast<std::uint64_t>(i + 1));
   CHECK(store->pending() == 200);
   loop.run_until([&] { return order.size() == 200; });
   CHECK(std::is_sorted(order.begin(), order.end()));
@@ -213,7 +214,8 @@ TEST_CASE("a file of a newer layout is refused, a broken one too", "[admin][stor
   CHECK(refused.error().reason.find("layout 99") != std::string::npos);
   {
     std::FILE* f = std::fopen(dir.file("junk.db").c_str(), "w");
-    std::fputs("this is no database, and it is long enough to be taken for the head of one, or so one might think\n", f);
+    std::fputs("this is no database, and it is long enough to be taken for the head of one, or so one might think\n",
+               f);
     std::fclose(f);
   }
   auto junk = store_at(dir.file("junk.db"), loop);
