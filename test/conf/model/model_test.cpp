@@ -208,3 +208,15 @@ TEST_CASE("published schemas carry what clients look for", "[conf][model]") {
   CHECK(secret_node("vault") != nullptr);
   CHECK(secret_node("nope") == nullptr);
 }
+
+TEST_CASE("a node's port may stand in its host", "[conf][model]") {
+  const Upstream u = parsed(parse_upstream, R"({"nodes":[{"host":"127.0.0.1:1980","weight":1},{"host":"a:1","port":2,"weight":1},
+                                                        {"host":"[::1]:3","weight":1},{"host":"::1","weight":1}]})");
+  CHECK(u.nodes[0].host == "127.0.0.1");
+  CHECK(u.nodes[0].port == 1980);
+  CHECK(u.nodes[1].port == 2);
+  CHECK(u.nodes[2].host == "::1");
+  CHECK(u.nodes[2].port == 3);
+  CHECK(u.nodes[3].host == "::1");
+  CHECK(u.nodes[3].port == 0);
+}
