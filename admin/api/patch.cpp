@@ -3,36 +3,30 @@
 namespace sluice::admin {
 
 namespace {
-Json copy_of(const Json& value, JsonDoc::AllocatorType& alloc) { return Json(value, alloc); }
 
-// What null members of a new object mean: they are not there.
-void strip_nulls(Json& value) {
-  if (!value.IsObject()) return;
-  for (auto m = value.MemberBegin(); m != value.MemberEnd();) {
-    if (m->value.IsNull()) {
-      m = value.EraseMember(m);
-      continue;
-    }
-    strip_nulls(m->value);
-    ++m;
-  }
+// A copy in which null members are not there: that is what they mean in a new object.
+Json without_nulls(const Json& value, JsonDoc::AllocatorType& alloc) {
+  if (!value.IsObject()) return Json(value, alloc);
+  Json out(rapidjson::kObjectType);
+  for (const auto& m : value.GetObject())
+    if (!m.value.IsNull()) out.AddMember(Json(m.name, alloc), without_nulls(m.value, alloc), alloc);
+  return out;
 }
+
+// The member as something that may be changed; nullptr when there is none.
+Json* member(Json& object, std::string_view name) { return const_cast<Json*>(find(object, name)); }
+
 }  // namespace
 
 void merge_patch(Json& target, const Json& patch, JsonDoc::AllocatorType& alloc) {
-  for (auto m = patch.MemberBegin(); m != patch.MemberEnd(); ++m) {
-    const auto at = target.FindMember(m->name);
-    if (m->value.IsNull()) {
-      if (at != target.MemberEnd()) target.EraseMember(at);
-    } else if (at == target.MemberEnd()) {
-      Json value = copy_of(m->value, alloc);
-      strip_nulls(value);
-      target.AddMember(copy_of(m->name, alloc), value, alloc);
-    } else if (at->value.IsObject() && m->value.IsObject()) {
-      merge_patch(at->value, m->value, alloc);
+  for (const auto& m : patch.GetObject()) {
+    Json* at = member(target, text_of(m.name));
+    if (m.value.IsNull()) {
+      if (at != nullptr) target.EraseMember(m.name);
+    } else if (at != nullptr && at->IsObject() && m.value.IsObject()) {
+      merge_patch(*at, m.value, alloc);
     } else {
-      at->value = copy_of(m->value, alloc);
-      strip_nulls(at->value);
+      set_member(target, text_of(m.name), without_nulls(m.value, alloc), alloc);
     }
   }
 }
@@ -44,10 +38,10 @@ Result<void> replace_at(Json& target, const std::vector<std::string>& path, cons
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     so_far += "/" + path[i];
     if (find(*at, path[i]) == nullptr) set_member(*at, path[i], Json(rapidjson::kObjectType), alloc);
-    at = const_cast<Json*>(find(*at, path[i]));  // `at` itself may be changed
+    at = member(*at, path[i]);
     if (!at->IsObject()) return invalid("invalid sub-path: " + so_far);
   }
-  set_member(*at, path.back(), copy_of(value, alloc), alloc);
+  set_member(*at, path.back(), Json(value, alloc), alloc);
   return {};
 }
 

@@ -31,6 +31,7 @@ Result<void> Configuration::open() {
     if (!split || !parsed || !parsed->IsObject()) {
       log::error("store: the object " + record.key + " cannot be read and is left out" +
                  (parsed ? std::string() : ": " + parsed.error().reason));
+      unread_[record.key] = record.modified;
       continue;
     }
     auto object = std::make_shared<Object>();
@@ -55,6 +56,8 @@ void Configuration::write(std::vector<Edit> edits, OnWritten done) {
     Write write;
     write.key = edit.key;
     write.expected = before != nullptr ? before->modified : 0;
+    if (const auto unread = unread_.find(edit.key); before == nullptr && unread != unread_.end())
+      write.expected = unread->second;
     if (!edit.plain) {
       write.op = Write::Op::remove;
       staged->push_back({edit.key, nullptr});
@@ -89,6 +92,7 @@ void Configuration::committed(std::uint64_t revision, const std::shared_ptr<std:
   image_.commit(*batch, revision);
   std::vector<live::Change> changes;
   for (const Staged& s : *batch) {
+    unread_.erase(s.key);
     changes.push_back(change_of(s.key, s.object.get()));
     if (s.object && s.object->expires_ms != 0) expiries_.emplace(s.object->expires_ms, s.key);
   }

@@ -69,6 +69,7 @@ class Configuration {
   std::uint64_t epoch_ = 0;
   std::uint64_t revision_ = 0;
   std::multimap<std::int64_t, std::string> expiries_;
+  std::map<std::string, std::uint64_t> unread_;  // what the store has and the image has not, by its last revision
 };
 
 live::Change change_of(const std::string& key, const Object* object);

@@ -115,8 +115,14 @@ Result<void> EmbeddedStore::prepare() {
 
 Result<Snapshot> EmbeddedStore::load() {
   Snapshot out;
-  if (auto r = db_.exec("BEGIN IMMEDIATE; UPDATE counters SET value=value+1 WHERE name='epoch'; COMMIT"); !r)
+  const std::string begin =
+      "BEGIN IMMEDIATE; UPDATE counters SET value=value+1 WHERE name='epoch';"
+      "DELETE FROM objects WHERE expires<>0 AND expires<=" +
+      std::to_string(options_.wall_ms()) + ";COMMIT";
+  if (auto r = db_.exec(begin.c_str()); !r) {
+    if (db_.in_transaction()) (void)db_.exec("ROLLBACK");
     return r.error();
+  }
   auto counters = db_.prepare("SELECT name,value FROM counters");
   if (!counters) return counters.error();
   while (true) {
@@ -129,14 +135,13 @@ Result<Snapshot> EmbeddedStore::load() {
   }
   auto rows = db_.prepare("SELECT key,value,created,modified,expires FROM objects ORDER BY key");
   if (!rows) return rows.error();
-  const std::int64_t now = options_.wall_ms();
   while (true) {
     auto row = rows->step();
     if (!row) return row.error();
     if (!*row) return out;
     Record r{rows->text(0), rows->text(1), static_cast<std::uint64_t>(rows->integer(2)),
              static_cast<std::uint64_t>(rows->integer(3)), rows->integer(4)};
-    if (r.expires_ms == 0 || r.expires_ms > now) out.records.push_back(std::move(r));
+    out.records.push_back(std::move(r));
   }
 }
 

@@ -1,6 +1,7 @@
 // The Admin API, endpoint by endpoint, without sockets.
 #include <catch2/catch.hpp>
 
+#include "admin/store/sqlite.hpp"
 #include "test/admin/api_fixture.hpp"
 
 using namespace sluice;
@@ -530,4 +531,32 @@ TEST_CASE("a whole document replaces everything in one revision, or nothing", "[
   CHECK(f.sink.batches == before + 1);
   CHECK(f.admin("GET", "/routes/9").status == 404);
   CHECK(f.admin("GET", "/configs").status == 404);
+}
+
+TEST_CASE("one broken entry in the store takes nothing else away", "[admin][api][store]") {
+  ApiFixture f;
+  f.admin("PUT", "/routes/1", kRoute);
+  f.admin("PUT", "/upstreams/1", kUpstream);
+  f.store->close();
+  {
+    auto db = sqlite::Database::open(f.dir.file("config.db"));
+    REQUIRE(db);
+    REQUIRE(db->exec("UPDATE objects SET value='{\"uri\":' WHERE key='routes/1'"));
+    REQUIRE(db->exec("INSERT INTO objects VALUES('no/such/kind/of/key','{}',1,1,0)"));
+  }
+  f.reopen();
+  CHECK(f.configuration->everything().size() == 1);
+  CHECK(f.admin("GET", "/upstreams/1").status == 200);
+  CHECK(f.admin("GET", "/routes/1").status == 404);
+  CHECK(f.admin("PUT", "/routes/1", kRoute).status == 201);  // and can be written again
+  CHECK(f.admin("PUT", "/routes/1", kRoute).status == 200);
+}
+
+TEST_CASE("what expired while nobody was there can be written again", "[admin][api][store]") {
+  ApiFixture f;
+  f.admin("PUT", "/routes/1?ttl=1", kRoute);
+  f.now_ms += 2000;
+  f.reopen();
+  CHECK(f.admin("GET", "/routes/1").status == 404);
+  CHECK(f.admin("PUT", "/routes/1", kRoute).status == 201);
 }
