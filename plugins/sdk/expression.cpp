@@ -14,6 +14,7 @@
 #include "conf/base/text.hpp"
 #include "plugins/sdk/request_context.hpp"
 #include "plugins/sdk/variable.hpp"
+#include "plugins/sdk/variable_getters.hpp"
 
 namespace sluice::sdk {
 
@@ -251,9 +252,20 @@ std::string Expression::Program::item(const Json& rule, unsigned depth) {
   return condition(rule);
 }
 
+// A JSONPath into the body that is none. The reference's message leaves out the path's first letter; so does this one.
+static std::string path_message(std::string_view name) {
+  constexpr std::string_view kBody = "post_arg.";
+  if (!name.starts_with(kBody)) return {};
+  const std::string_view path = name.substr(kBody.size());
+  const std::string_view fault = getters::json_path_fault(path);
+  if (fault.empty()) return {};
+  return "invalid expression \"$." + std::string(path.substr(1)) + "\" near \"" + std::string(fault) + "\"";
+}
+
 std::string Expression::Program::condition(const Json& rule) {
   if (rule.Size() < 2 || !rule[0].IsString()) return "invalid expression";
   Condition c;
+  if (std::string message = path_message(text_of(rule[0])); !message.empty()) return message;
   c.variable = Variable::compile(text_of(rule[0]));
   c.source = to_json(rule);
   needs_body |= c.variable.needs_request_body();

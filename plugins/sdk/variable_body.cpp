@@ -48,8 +48,10 @@ bool nesting_within_bounds(std::string_view text) noexcept {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
@@ -100,9 +102,9 @@ const Node* member(const Node& object, std::string_view name) noexcept {
 std::string_view number_view(Arena& arena, const Node& n) noexcept {
   char buffer[32];
   if (n.IsUint64()) return decimal(arena, n.GetUint64());
-  const auto end = n.IsInt64() ? std::to_chars(buffer, buffer + sizeof buffer, n.GetInt64()).ptr
-                               : std::to_chars(buffer, buffer + sizeof buffer, n.GetDouble(),
-                                               std::chars_format::general, 14).ptr;
+  const auto end =
+      n.IsInt64() ? std::to_chars(buffer, buffer + sizeof buffer, n.GetInt64()).ptr
+                  : std::to_chars(buffer, buffer + sizeof buffer, n.GetDouble(), std::chars_format::general, 14).ptr;
   return arena.copy({buffer, static_cast<std::size_t>(end - buffer)});
 }
 
@@ -211,8 +213,10 @@ void walk(const Node& at, std::string_view path, Hits& hits) noexcept {
       Hits& hits;
       void operator()(const Node& n) const noexcept {
         if (hits.count == hits.found.size()) return;
-        if (name == "*") each_child(n, [&](const Node& child) { walk(child, rest, hits); });
-        else if (const Node* found = member(n, name)) walk(*found, rest, hits);
+        if (name == "*")
+          each_child(n, [&](const Node& child) { walk(child, rest, hits); });
+        else if (const Node* found = member(n, name))
+          walk(*found, rest, hits);
         each_child(n, *this);
       }
     };
@@ -265,7 +269,8 @@ Value dotted(RequestContext& ctx, const Node& root, std::string_view path) noexc
 std::string_view parameter_of(std::string_view field, std::string_view name) noexcept {
   for (std::size_t at = 0; (at = field.find(name, at)) != std::string_view::npos; at += name.size()) {
     const char before = at == 0 ? ';' : field[at - 1];
-    if ((before != ';' && before != ' ') || at + name.size() >= field.size() || field[at + name.size()] != '=') continue;
+    if ((before != ';' && before != ' ') || at + name.size() >= field.size() || field[at + name.size()] != '=')
+      continue;
     std::string_view value = field.substr(at + name.size() + 1);
     if (!value.empty() && value.front() == '"') {
       value.remove_prefix(1);
@@ -276,35 +281,56 @@ std::string_view parameter_of(std::string_view field, std::string_view name) noe
   return {};
 }
 
+// The next line without its end, LF or CRLF; `text` goes on after it.
+std::string_view take_line(std::string_view& text) noexcept {
+  const auto end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// The content of the part whose name is asked for. Parts are separated by "--<boundary>" at the start of a line.
 Value multipart(RequestContext& ctx, std::string_view type, std::string_view name) noexcept {
   const std::string_view boundary = parameter_of(type, "boundary");
   std::string_view body = *ctx.request_body;
   const std::size_t limit = variable_limits().max_post_args_bytes;
   if (boundary.empty() || (limit != 0 && body.size() > limit)) return Value::absent();
-  const std::string_view mark = ctx.arena.concat({"--", boundary});
-  const std::string_view next = ctx.arena.concat({"\r\n--", boundary});
+  const std::string_view next = ctx.arena.concat({"\n--", boundary});
+  const std::string_view mark = next.substr(1);
   auto at = body.find(mark);
   while (at != std::string_view::npos) {
     body.remove_prefix(at + mark.size());
-    if (!body.starts_with("\r\n")) return Value::absent();  // "--": the end
-    const auto head_end = body.find("\r\n\r\n");
-    if (head_end == std::string_view::npos) return Value::absent();
-    std::string_view head = body.substr(2, head_end);
-    body.remove_prefix(head_end + 4);
-    const auto end = body.find(next);
-    while (!head.empty()) {
-      const auto eol = head.find("\r\n");
-      const std::string_view line = head.substr(0, eol);
-      if (text::istarts_with(line, "content-disposition:") && parameter_of(line, "name") == name)
-        return Value::of(body.substr(0, end));
-      if (eol == std::string_view::npos) break;
-      head.remove_prefix(eol + 2);
+    if (!text::trim(take_line(body)).empty()) return Value::absent();  // "--": the end
+    bool found = false;
+    while (true) {
+      if (body.empty()) return Value::absent();
+      const std::string_view line = take_line(body);
+      if (line.empty()) break;
+      found |= text::istarts_with(line, "content-disposition:") && parameter_of(line, "name") == name;
     }
+    const auto end = body.starts_with(mark) ? 0 : body.find(next);
+    std::string_view content = body.substr(0, end);
+    if (content.ends_with('\r')) content.remove_suffix(1);
+    if (found) return Value::of(content);
     if (end == std::string_view::npos) break;
-    body.remove_prefix(end + 2);
+    body.remove_prefix(end);
     at = body.find(mark);
   }
   return Value::absent();
+}
+
+// What stands between brackets: *, a quoted name, a bare name, an index or a slice; several by commas.
+bool is_selector(std::string_view selectors) noexcept {
+  for (std::string_view one : text::split(selectors, ',')) {
+    one = text::trim(one);
+    if (one.starts_with('?') || one.starts_with('(')) return true;  // a filter: not looked into
+    if (one.empty() || one.find_first_of(".[") != std::string_view::npos) {
+      const bool quoted = one.size() >= 2 && (one.front() == '\'' || one.front() == '"') && one.back() == one.front();
+      if (!quoted) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -321,9 +347,18 @@ Value post_arg_path(RequestContext& ctx, std::string_view path) noexcept {
   if (!text::istarts_with(type->value, "application/json")) return Value::absent();
   const Node* root = json_of(ctx);
   if (root == nullptr) return Value::absent();
-  const bool is_json_path = path.find_first_of("[*") != std::string_view::npos ||
-                            path.find("..") != std::string_view::npos;
+  const bool is_json_path =
+      path.find_first_of("[*") != std::string_view::npos || path.find("..") != std::string_view::npos;
   return is_json_path ? json_path(ctx, *root, path) : dotted(ctx, *root, path);
+}
+
+std::string_view json_path_fault(std::string_view path) noexcept {
+  for (auto at = path.find('['); at != std::string_view::npos; at = path.find('[', at + 1)) {
+    const auto end = path.find(']', at);
+    if (end == std::string_view::npos || !is_selector(path.substr(at + 1, end - at - 1))) return path.substr(at);
+    at = end;
+  }
+  return {};
 }
 
 }  // namespace getters

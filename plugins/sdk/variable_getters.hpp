@@ -46,6 +46,8 @@ Value forwarded_for(RequestContext&, std::string_view) noexcept;
 
 // variable_body.cpp
 Value post_arg_path(RequestContext&, std::string_view path) noexcept;
+// Where a JSONPath stops being one: the rest from there; empty when it is fine.
+std::string_view json_path_fault(std::string_view path) noexcept;
 
 // variable_graphql.cpp
 Value graphql_operation(RequestContext&, std::string_view) noexcept;
