@@ -1,5 +1,6 @@
 #include "plugins/ip-restriction/ip_restriction.hpp"
 
+#include "plugins/sdk/address_field.hpp"
 #include "plugins/sdk/json_text.hpp"
 
 namespace sluice::plugins::ip_restriction {
@@ -7,24 +8,9 @@ namespace sluice::plugins::ip_restriction {
 using sdk::RequestContext;
 using sdk::Verdict;
 
-namespace {
-
-// What a list item looks like: an address, or an address and a number of bits. What fits here and is no range all the
-// same (`::1/129`) gets the message of the address parser.
-schema::Node address_node() {
-  using namespace schema;
-  const std::string octet = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
-  const std::string v4_range = "^(?:" + octet + "\\.){3}" + octet + "/(?:3[0-2]|[12]?[0-9])$";
-  const std::string v6_range = "^[a-fA-F0-9]{0,4}(?::[a-fA-F0-9]{0,4}){1,8}/[0-9]{1,3}$";
-  return any_of({string().format("ipv4"), string().pattern(v4_range), string().format("ipv6"),
-                 string().pattern(v6_range)});
-}
-
-}  // namespace
-
 const schema::Table<IpRestriction::Config>& IpRestriction::table() {
   using namespace schema;
-  static const Node kList = array(address_node()).min_items(1);
+  static const Node kList = array(sdk::address_field()).min_items(1);
   static const auto kTable =
       schema::table<Config>()
           .field("message", &Config::message,
@@ -40,14 +26,8 @@ const schema::Table<IpRestriction::Config>& IpRestriction::table() {
 }
 
 std::string IpRestriction::check(const Json& conf) {
-  for (const char* name : {"whitelist", "blacklist"}) {
-    const Json* list = find(conf, name);
-    if (list == nullptr || !list->IsArray()) continue;
-    for (const auto& item : list->GetArray())
-      if (!schema::is_secret_reference(text_of(item)) && !Cidr::parse(text_of(item)))
-        return "invalid ip address: " + std::string(text_of(item));
-  }
-  return {};
+  std::string message = sdk::check_addresses(conf, "whitelist");
+  return message.empty() ? sdk::check_addresses(conf, "blacklist") : message;
 }
 
 Result<IpRestriction> IpRestriction::compile(Config config, sdk::CompileContext&) {

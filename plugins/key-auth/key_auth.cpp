@@ -1,7 +1,5 @@
 #include "plugins/key-auth/key_auth.hpp"
 
-#include "plugins/sdk/uri_text.hpp"
-
 namespace sluice::plugins::key_auth {
 
 using sdk::RequestContext;
@@ -41,19 +39,6 @@ Result<KeyAuth> KeyAuth::compile(Config config, sdk::CompileContext& context) {
   return made;
 }
 
-void KeyAuth::hide_argument(RequestContext& ctx) const noexcept {
-  const std::string_view kept = sdk::without_argument(ctx.arena, ctx.query, query_);
-  if (kept.size() == ctx.query.size()) return;
-  std::string_view target = ctx.upstream_uri.empty() ? sdk::origin_form(ctx.target) : ctx.upstream_uri;
-  const auto mark = target.find('?');
-  if (mark != std::string_view::npos) {
-    const std::string_view query = sdk::without_argument(ctx.arena, target.substr(mark + 1), query_);
-    target = query.empty() ? target.substr(0, mark) : ctx.arena.concat({target.substr(0, mark + 1), query});
-  }
-  ctx.upstream_uri = target;
-  ctx.query = kept;
-}
-
 Verdict KeyAuth::rewrite(RequestContext& ctx) const noexcept {
   const auto field = ctx.request_headers.get(header_);
   const sdk::Value argument = field ? sdk::Value::absent() : argument_.get(ctx);
@@ -62,14 +47,14 @@ Verdict KeyAuth::rewrite(RequestContext& ctx) const noexcept {
   const sdk::Identity* found = given && ctx.consumers != nullptr ? ctx.consumers->find("key-auth", key) : nullptr;
   if (found != nullptr) {
     if (hide_ && field) ctx.request_headers.remove(header_);
-    if (hide_ && !field) hide_argument(ctx);
+    if (hide_ && !field) sdk::hide_argument(ctx, query_);
     sdk::attach(ctx, *found);
     return Verdict::proceed();
   }
   const Verdict verdict = challenge_.fail(ctx, given ? kInvalid : kMissing);
   if (hide_ && !verdict.ends_request()) {  // taken for the anonymous consumer
     ctx.request_headers.remove(header_);
-    hide_argument(ctx);
+    sdk::hide_argument(ctx, query_);
   }
   return verdict;
 }

@@ -32,8 +32,6 @@ class KeyAuth {
   sdk::Verdict rewrite(sdk::RequestContext& ctx) const noexcept;
 
  private:
-  void hide_argument(sdk::RequestContext& ctx) const noexcept;
-
   std::string header_;
   std::string query_;
   sdk::Variable argument_;

@@ -33,6 +33,11 @@ class Challenge {
 schema::Node realm_field(std::string_view default_realm);
 schema::Node anonymous_consumer_field();
 
+// Takes a query argument out of what goes upstream and out of what later plugins see.
+void hide_argument(RequestContext& ctx, std::string_view name) noexcept;
+// Takes a cookie out of the request's Cookie fields.
+void hide_cookie(RequestContext& ctx, std::string_view name) noexcept;
+
 // Attaches who was found; texts that must outlive a change of the consumers go to the arena.
 void attach(RequestContext& ctx, const Identity& identity) noexcept;
 

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "conf/base/log.hpp"
+#include "plugins/sdk/process_host.hpp"
 #include "plugins/sdk/registry.hpp"
 
 namespace sluice::sdk {
@@ -12,8 +13,11 @@ namespace {
 
 std::string quoted(std::string_view name) { return "[" + std::string(name) + "]"; }
 
+// An empty list cannot be told from an empty object in the reference.
+bool is_configuration(const Json& conf) noexcept { return conf.IsObject() || (conf.IsArray() && conf.Empty()); }
+
 Result<const PluginType*> type_for(const EnabledPlugins& enabled, std::string_view name, const Json& conf) {
-  if (!conf.IsObject()) return invalid("invalid plugin conf " + to_json(conf) + " for plugin " + quoted(name));
+  if (!is_configuration(conf)) return invalid("invalid plugin conf " + to_json(conf) + " for plugin " + quoted(name));
   if (const PluginType* type = enabled.find(name)) return type;
   std::string message = "unknown plugin " + quoted(name);
   if (known_but_not_built(name)) message += " (the name is known, but this build does not have it)";
@@ -35,6 +39,7 @@ Result<Checked> check_all(const PluginType& type, std::string_view name, const J
   Checked out;
   auto& alloc = out.conf.GetAllocator();
   out.conf.CopyFrom(given, alloc);
+  if (out.conf.IsArray()) out.conf.SetObject();
   Json meta;
   if (auto at = out.conf.FindMember("_meta"); at != out.conf.MemberEnd()) {
     meta.CopyFrom(at->value, alloc);
@@ -74,24 +79,56 @@ Result<void> check_plugin_conf(const EnabledPlugins& enabled, std::string_view n
   return {};
 }
 
+namespace {
+
+// The consumer's side of `type` without `_meta`, defaults filled in.
+Result<JsonDoc> checked_consumer(const PluginType& type, std::string_view name, const Json& given) {
+  JsonDoc conf;
+  auto& alloc = conf.GetAllocator();
+  conf.CopyFrom(given, alloc);
+  if (conf.IsArray()) conf.SetObject();
+  if (auto at = conf.FindMember("_meta"); at != conf.MemberEnd()) {
+    Json meta;
+    meta.CopyFrom(at->value, alloc);
+    conf.RemoveMember(at);
+    if (std::string message = check_meta_shape(meta); !message.empty())
+      return invalid(with_prefix(name, "property \"_meta\" validation failed: " + message));
+    if (auto compiled = compile_meta(meta, name); !compiled) return compiled.error();
+  }
+  std::string message = schema::validate(*type.consumer_schema, conf, alloc);
+  if (message.empty() && type.check_consumer != nullptr) message = type.check_consumer(conf);
+  if (!message.empty()) return invalid(with_prefix(name, message));
+  return conf;
+}
+
+bool has_secret_reference(const Json& value) noexcept {
+  if (value.IsString()) return schema::is_secret_reference(text_of(value));
+  if (value.IsObject())
+    for (const auto& m : value.GetObject())
+      if (has_secret_reference(m.value)) return true;
+  if (value.IsArray())
+    for (const auto& item : value.GetArray())
+      if (has_secret_reference(item)) return true;
+  return false;
+}
+
+}  // namespace
+
 Result<void> check_consumer_plugin_conf(const EnabledPlugins& enabled, std::string_view name, const Json& conf) {
   const auto type = type_for(enabled, name, conf);
   if (!type) return type.error();
   if ((*type)->consumer_schema == nullptr) return check_plugin_conf(enabled, name, conf);
-  JsonDoc copy;
-  copy.CopyFrom(conf, copy.GetAllocator());
-  Json meta;
-  if (auto at = copy.FindMember("_meta"); at != copy.MemberEnd()) {
-    meta.CopyFrom(at->value, copy.GetAllocator());
-    copy.RemoveMember(at);
-    if (std::string message = check_meta_shape(meta); !message.empty())
-      return invalid(with_prefix(name, "property \"_meta\" validation failed: " + message));
-  }
-  if (std::string message = schema::validate(*(*type)->consumer_schema, copy, copy.GetAllocator()); !message.empty())
-    return invalid(with_prefix(name, message));
-  if (meta.IsObject())
-    if (auto compiled = compile_meta(meta, name); !compiled) return compiled.error();
+  if (auto checked = checked_consumer(**type, name, conf); !checked) return checked.error();
   return {};
+}
+
+Result<std::shared_ptr<const void>> compile_consumer_conf(const PluginType& type, const Json& conf) {
+  if (type.consumer_schema == nullptr || type.compile_consumer == nullptr) return std::shared_ptr<const void>();
+  auto checked = checked_consumer(type, type.traits.name, conf);
+  if (!checked) return checked.error();
+  resolve_environment(*checked, checked->GetAllocator());
+  if (has_secret_reference(*checked)) return std::shared_ptr<const void>();  // matches nobody until it can be resolved
+  return type.compile_consumer(*checked);
 }
 
 Result<std::shared_ptr<const PluginInstance>> compile_plugin_conf(const EnabledPlugins& enabled, std::string_view name,
@@ -104,6 +141,7 @@ Result<std::shared_ptr<const PluginInstance>> compile_plugin_conf(const EnabledP
   PluginInstance instance;
   if (!checked->meta.disable) {
     resolve_environment(checked->conf, checked->conf.GetAllocator());
+    if (!host.dry_run) set_process_host(&host);
     CompileContext context(host, resource_key, checked->version);
     auto compiled = (*type)->compile(checked->conf, context);
     if (!compiled) {

@@ -48,6 +48,10 @@ class CompileContext {
     return host_.plugin_attr ? find(*host_.plugin_attr, plugin) : nullptr;
   }
 
+  // The configuration being compiled, defaults filled in; alive while compile() runs. nullptr: compiled without JSON.
+  const Json* conf() const noexcept { return conf_; }
+  void set_conf(const Json& conf) noexcept { conf_ = &conf; }
+
   // Compile through the context, so that what reads the request body is known before a request comes.
   Variable variable(std::string_view name) {
     Variable v = Variable::compile(name);
@@ -66,6 +70,7 @@ class CompileContext {
   const PluginHost& host_;
   std::string resource_key_;
   std::string conf_version_;
+  const Json* conf_ = nullptr;
   bool needs_request_body_ = false;
 };
 

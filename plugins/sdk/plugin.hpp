@@ -19,6 +19,8 @@
 //     static const schema::Node& metadata_schema();                      // plugin_metadata; absent: any object
 //     static const schema::Node& consumer_schema();                      // authentication plugins
 //     static std::string_view consumer_key_field();                      // "key" of key-auth: unique over consumers
+//     static std::string check_consumer(const Json& conf);               // its cross-field rules: "" or the message
+//     static Result<std::shared_ptr<const void>> compile_consumer(const Json& conf);  // becomes Identity::secret
 //     static std::string check_first(const Json& conf);                  // rules that come before the schema: "" or message
 //     static std::string check(const Json& conf);                        // cross-field rules after it: "" or the message
 //     static std::span<const PublicApi> public_apis();
@@ -63,6 +65,8 @@ struct PublicApi {
   std::string_view method;
   std::string_view uri;
   Verdict (*handle)(RequestContext&) noexcept;
+  // Where the address is a setting of the node file: asked instead of `uri`; empty: not offered.
+  std::string_view (*uri_now)() noexcept = nullptr;
 };
 
 // `_meta` of one configured plugin, compiled.
@@ -103,6 +107,9 @@ struct PluginType {
   std::string (*check)(Json& conf, JsonDoc::AllocatorType& alloc) = nullptr;
   // From a configuration that passed check() (defaults filled in).
   Result<PluginInstance> (*compile)(const Json& conf, CompileContext& context) = nullptr;
+  // The consumer's side; nullptr: nothing beyond the schema, nothing to compile.
+  std::string (*check_consumer)(const Json& conf) = nullptr;
+  Result<std::shared_ptr<const void>> (*compile_consumer)(const Json& conf) = nullptr;
 };
 
 namespace detail {
@@ -120,6 +127,7 @@ template <class P>
 Result<PluginInstance> compile_plugin(const Json& conf, CompileContext& context) {
   typename P::Config config;
   if (auto read = P::table().read(conf, config); !read) return read.error();
+  context.set_conf(conf);
   Result<P> made = P::compile(std::move(config), context);
   if (!made) return made.error();
   auto self = std::make_shared<const P>(std::move(*made));
@@ -158,6 +166,8 @@ PluginType make_plugin_type() {
   if constexpr (requires { P::metadata_schema(); }) t.metadata_schema = &P::metadata_schema();
   if constexpr (requires { P::consumer_schema(); }) t.consumer_schema = &P::consumer_schema();
   if constexpr (requires { P::consumer_key_field(); }) t.consumer_key_field = P::consumer_key_field();
+  if constexpr (requires(const Json& j) { P::check_consumer(j); }) t.check_consumer = &P::check_consumer;
+  if constexpr (requires(const Json& j) { P::compile_consumer(j); }) t.compile_consumer = &P::compile_consumer;
   if constexpr (requires { P::public_apis(); }) t.public_apis = P::public_apis();
   t.has_rewrite = requires(const P& p, RequestContext& c) { p.rewrite(c); };
   t.has_access = requires(const P& p, RequestContext& c) { p.access(c); };

@@ -60,7 +60,7 @@ bool known_but_not_built(std::string_view name) noexcept {
 const PublicApi* find_public_api(std::string_view method, std::string_view uri) noexcept {
   for (const PluginType& t : all())
     for (const PublicApi& api : t.public_apis)
-      if (api.method == method && api.uri == uri) return &api;
+      if (api.method == method && !uri.empty() && (api.uri_now ? api.uri_now() : api.uri) == uri) return &api;
   return nullptr;
 }
 

@@ -41,6 +41,10 @@ Result<void> check_plugin_conf(const EnabledPlugins& enabled, std::string_view n
 // The consumer side of an authentication plugin (consumer_schema); other plugins: as check_plugin_conf.
 Result<void> check_consumer_plugin_conf(const EnabledPlugins& enabled, std::string_view name, const Json& conf);
 
+// What an authentication plugin needs of a consumer or credential (Identity::secret). Null: nothing is needed, or a
+// secret reference in it cannot be resolved, so that it must not match.
+Result<std::shared_ptr<const void>> compile_consumer_conf(const PluginType& type, const Json& conf);
+
 // Check and compile. `resource_key` e.g. "/apisix/routes/1". A disabled configuration (`_meta.disable`) compiles to an
 // instance with meta.disable and no handlers.
 Result<std::shared_ptr<const PluginInstance>> compile_plugin_conf(const EnabledPlugins& enabled, std::string_view name,

@@ -109,6 +109,8 @@ class RequestContext {
   std::string_view request_id;       // 32 hex digits, made on first use by the variables
   std::string_view apisix_request_id;  // as a plugin (request-id) wants it known; empty: request_id
   std::optional<std::string_view> request_body;  // only where something declared that it reads it
+  // A plugin's own bound on the request body (client-control), octets; 0: none at all. Absent: the node's.
+  std::optional<std::uint64_t> request_body_limit;
   bool request_body_too_large = false;           // for the reader's own limit
 
   // What the client had sent in forwarding fields, before the gateway set its own.

@@ -44,14 +44,14 @@ class Collected : public sdk::BodySink {
 class FakeConsumers : public sdk::ConsumerIndex {
  public:
   void add(const std::string& name, const std::string& plugin, const std::string& key,
-           const std::string& credential = {}) {
+           const std::string& credential = {}, std::shared_ptr<const void> secret = nullptr) {
     auto who = by_name(name);
     if (!who) {
       auto made = sdk::make_ref<sdk::Consumer>();
       made->name = name;
       names_[name] = made;
     }
-    if (!plugin.empty()) identities_[plugin + "\n" + key] = sdk::Identity{names_[name], credential, nullptr};
+    if (!plugin.empty()) identities_[plugin + "\n" + key] = sdk::Identity{names_[name], credential, std::move(secret)};
   }
   const sdk::Identity* find(std::string_view plugin, std::string_view key) const noexcept override {
     const auto at = identities_.find(std::string(plugin) + "\n" + std::string(key));

@@ -68,7 +68,7 @@ std::vector<std::string> ConsumerTable::enter(ConsumerRecord& record) {
   std::vector<std::string> taken;
   const auto enter_keys = [&](const std::vector<AuthKey>& keys, const Record& owner, const std::string& credential) {
     for (const AuthKey& key : keys)
-      if (!add(key, owner, {consumer, credential, nullptr}))
+      if (!add(key, owner, {consumer, credential, key.secret}))
         taken.push_back("another consumer has the same key for plugin " + std::string(key.plugin));
   };
   enter_keys(record.data.keys, record, {});

@@ -52,7 +52,11 @@ Result<std::vector<AuthKey>> take_keys(const CompileEnvironment& env, const conf
     if (auto checked = sdk::check_consumer_plugin_conf(env.enabled, name, conf.get()); !checked) return checked.error();
     const Json* key = find(conf.get(), type->consumer_key_field);
     if (key == nullptr || !key->IsString() || is_disabled(conf.get())) continue;
-    if (auto value = resolve_credential(text_of(*key))) keys.push_back({type->traits.name, std::move(*value)});
+    auto value = resolve_credential(text_of(*key));
+    if (!value) continue;
+    auto secret = sdk::compile_consumer_conf(*type, conf.get());
+    if (!secret) return secret.error();
+    keys.push_back({type->traits.name, std::move(*value), std::move(*secret)});
   }
   return keys;
 }

@@ -67,6 +67,7 @@ struct ServiceData {
 struct AuthKey {
   std::string_view plugin;      // name in the plugin's traits
   std::string value;
+  std::shared_ptr<const void> secret;   // what the plugin compiled of the configuration
 };
 
 struct ConsumerData {
