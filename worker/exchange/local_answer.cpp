@@ -20,7 +20,8 @@ Task<void> Exchange::reply(std::uint16_t status, sdk::ResponseSource source) noe
     type = "text/html";
   }
   auto& fields = ctx_.response_headers;
-  if (!body.empty() && fields.find(FieldId::content_type) == nullptr)
+  const bool typed = !body.empty() || (status >= 200 && status < 300 && status != 204);  // 200 names a type even when empty
+  if (typed && fields.find(FieldId::content_type) == nullptr)
     fields.add("Content-Type", type.empty() ? std::string_view("text/plain") : type, FieldId::content_type);
   if (fields.find(FieldId::server) == nullptr) fields.add("Server", worker_.settings.server, FieldId::server);
   if (ctx_.source != sdk::ResponseSource::upstream) add_upstream_status();
