@@ -22,7 +22,7 @@ std::string_view section_of(conf::Kind kind) {
 bool FileProvider::poll() {
   struct stat status {};
   if (::stat(source_.path.c_str(), &status) != 0) {
-    if (!absent_told_) log::error("cannot read " + source_.path + ": " + std::strerror(errno));
+    if (!absent_told_) log::error("cannot read " + source_.shown + ": " + std::strerror(errno));
     absent_told_ = true;
     return false;
   }
@@ -32,7 +32,7 @@ bool FileProvider::poll() {
   const bool first = seen_ns_ < 0;
   seen_ns_ = modified;
   if (!load(status.st_mtim.tv_sec)) return false;
-  if (!first) log::warn("config file " + source_.path + " reloaded.");
+  if (!first) log::warn("config file " + source_.shown + " reloaded.");
   return true;
 }
 
@@ -41,20 +41,20 @@ bool FileProvider::load(std::int64_t modified_s) {
   std::ostringstream text;
   text << in.rdbuf();
   if (!in) {
-    log::error("cannot read " + source_.path + "; the content read before stays in force");
+    log::error("cannot read " + source_.shown + "; the content read before stays in force");
     return false;
   }
   conf::StandaloneOptions options;
   options.format = source_.format;
   options.needs_end_flag = source_.format == conf::StandaloneFormat::yaml;
-  const auto document = conf::parse_standalone(text.str(), source_.path, source_.environment, options);
+  const auto document = conf::parse_standalone(text.str(), source_.shown, source_.environment, options);
   if (!document) {
     log::error(document.error().message() + "; the content read before stays in force");
     return false;
   }
-  for (const std::string& name : document->unknown_sections) log::warn(source_.path + ": unknown section " + name);
+  for (const std::string& name : document->unknown_sections) log::warn(source_.shown + ": unknown section " + name);
   for (const auto& e : document->errors)
-    log::error(source_.path + ": failed to check item data of [" + std::string(section_of(e.kind)) +
+    log::error(source_.shown + ": failed to check item data of [" + std::string(section_of(e.kind)) +
                "] err:" + e.message);
   put_in_force(*document, static_cast<std::uint64_t>(modified_s));
   loaded_ = true;
@@ -65,7 +65,7 @@ bool FileProvider::fits(const conf::StandaloneItem& item) {
   const Subject subject{item.kind, item.id, conf::join_key(item.kind, item.id)};
   const auto good = checker_.check_alone(subject, item.value.get(), false);
   if (!good)
-    log::error(source_.path + ": failed to check item data of [" + std::string(section_of(item.kind)) +
+    log::error(source_.shown + ": failed to check item data of [" + std::string(section_of(item.kind)) +
                "] err:" + good.error().message + " (" + subject.key + ", item " + std::to_string(item.index + 1) +
                " of its section, is left out)");
   return good.has_value();

@@ -19,6 +19,7 @@ namespace sluice::admin {
 
 struct FileSource {
   std::string path;
+  std::string shown;  // what messages call it; empty: the path
   conf::StandaloneFormat format = conf::StandaloneFormat::yaml;
   conf::Environment environment;
 };
@@ -27,7 +28,9 @@ class FileProvider {
  public:
   // `image` is filled here and read by the control API; `checker` looks at objects one by one.
   FileProvider(FileSource source, Image& image, Checker& checker)
-      : source_(std::move(source)), image_(image), checker_(checker) {}
+      : source_(std::move(source)), image_(image), checker_(checker) {
+    if (source_.shown.empty()) source_.shown = source_.path;
+  }
 
   // Reads the file when its modification time differs from the last one seen. True: there is something new, all of
   // which is in everything().

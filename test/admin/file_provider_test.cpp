@@ -18,7 +18,7 @@ struct Fixture {
   explicit Fixture(conf::StandaloneFormat format = conf::StandaloneFormat::yaml)
       : path(dir.file("apisix.yaml")),
         checker(image, keys, sdk::EnabledPlugins(), sdk::PluginHost{catalog.get()}, {}),
-        provider({path, format, [](std::string_view) { return std::optional<std::string>(); }}, image, checker) {}
+        provider({path, {}, format, [](std::string_view) { return std::optional<std::string>(); }}, image, checker) {}
 
   // Each version of the file gets a modification time of its own, so that no test has to wait for the clock.
   void write(const std::string& text) {
