@@ -167,6 +167,8 @@ void Api::patch(const CallRef& call, const ResourcePath& path) {
     return refuse(call,
                   bad_request(path.kind == Kind::secret ? "no secret id" : "missing " + word_of(path.kind) + " id"));
   if (!call->has_body) return refuse(call, bad_request("missing new configuration"));
+  if (!path.sub.empty() && !conf::info(path.kind).sub_path)
+    return refuse(call, bad_request("invalid sub-path: /" + path.sub.front()));
   if (path.sub.empty() && !call->body.IsObject()) return refuse(call, bad_request("invalid configuration"));
   if (path.kind == Kind::cost_decoration && find(call->body, "service_id") != nullptr)
     return refuse(call, bad_request("service_id can not be patched"));

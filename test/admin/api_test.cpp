@@ -419,6 +419,7 @@ TEST_CASE("cost decorations", "[admin][api]") {
   CHECK(refused(f, "PUT", at + "/d2", R"({"field_path":"Query.a"})") ==
         "field_path Query.a is already decorated on this service by [d1]");
   CHECK(refused(f, "PATCH", at + "/d1", R"({"service_id":"y"})") == "service_id can not be patched");
+  CHECK(refused(f, "PATCH", at + "/d1/add_value", "7") == "invalid sub-path: /add_value");
   CHECK(f.admin("PATCH", at + "/d1", R"({"add_value":7})").status == 200);
   CHECK(f.admin("POST", at, R"({"field_path":"Query.c"})").status == 201);
   CHECK(f.admin("GET", "/services").body.find("field_path") == std::string::npos);
