@@ -10,6 +10,7 @@
 
 #include "conf/base/log.hpp"
 #include "master/affinity.hpp"
+#include "master/pid_file.hpp"
 #include "master/title.hpp"
 
 namespace sluice::master {
@@ -26,6 +27,7 @@ void reset_signals() {
 }
 
 [[noreturn]] void become(const ChildPlan& plan, pid_t parent) {
+  PidFile::leave_to_master();
   log::set_role(plan.role);
   set_title(plan.title);
   reset_signals();

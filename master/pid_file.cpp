@@ -12,6 +12,8 @@ namespace sluice::master {
 
 namespace {
 
+int held_fd = -1;  // of this process's master, for its children
+
 pid_t read_pid(int fd) {
   char text[32] = {};
   const ssize_t n = pread(fd, text, sizeof text - 1, 0);
@@ -21,7 +23,14 @@ pid_t read_pid(int fd) {
 }  // namespace
 
 PidFile::~PidFile() {
-  if (fd_ >= 0) close(fd_);
+  if (fd_ < 0) return;
+  if (held_fd == fd_) held_fd = -1;
+  close(fd_);
+}
+
+void PidFile::leave_to_master() noexcept {
+  if (held_fd >= 0) close(held_fd);
+  held_fd = -1;
 }
 
 Result<void> PidFile::acquire(const std::string& path) {
@@ -39,7 +48,7 @@ Result<void> PidFile::acquire(const std::string& path) {
     close(fd);
     return e;
   }
-  fd_ = fd;
+  fd_ = held_fd = fd;
   path_ = path;
   return {};
 }

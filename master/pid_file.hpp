@@ -22,6 +22,8 @@ class PidFile {
   // Error conflict: another master runs here (its pid is in the reason).
   Result<void> acquire(const std::string& path);
   void remove() noexcept;   // at the end of the master, while the lock is still held
+  // In a forked child: lets go of the inherited lock, so that it ends with the master and not with its last orphan.
+  static void leave_to_master() noexcept;
 
  private:
   std::string path_;
