@@ -14,10 +14,10 @@ using namespace sluice::master;
 TEST_CASE("a second master is refused while the first lives", "[master][pid]") {
   const std::string path = "/tmp/sluice-pid-" + std::to_string(getpid());
   PidFile first, second;
-  REQUIRE(first.acquire(path));
+  REQUIRE(first.acquire(path).has_value());
   CHECK(*running_master(path) == getpid());
   const auto refused = second.acquire(path);
-  REQUIRE_FALSE(refused);
+  REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().reason.find(std::to_string(getpid())) != std::string::npos);
   first.remove();
 }
@@ -47,7 +47,7 @@ TEST_CASE("a killed master leaves no lock behind, though its children live on", 
   REQUIRE(waitpid(master, nullptr, 0) == master);
   CHECK_FALSE(running_master(path).has_value());
   PidFile next;
-  CHECK(next.acquire(path));
+  CHECK(next.acquire(path).has_value());
   next.remove();
   kill(orphan, SIGKILL);
   close(ready[0]);
