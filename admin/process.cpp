@@ -114,6 +114,8 @@ void AdminProcess::open_file() {
   source.environment = conf::process_environment();
   if (const auto profile = source.environment("APISIX_PROFILE"); profile && !profile->empty())
     source.path.insert(source.path.rfind('.'), "-" + *profile);
+  // The folder may be known by a descriptor only; messages name the file as its owner does.
+  source.shown = node_.file.substr(0, node_.file.rfind('/') + 1) + source.path.substr(source.path.rfind('/') + 1);
   file_ = std::make_unique<FileProvider>(std::move(source), file_image_, *checker_);
   file_->poll();
 }
