@@ -105,13 +105,14 @@ class Kit {
     return *this;
   }
 
-  sdk::Verdict rewrite(const sdk::PluginInstance& p) { return p.rewrite(p.self.get(), ctx); }
-  sdk::Verdict access(const sdk::PluginInstance& p) { return p.access(p.self.get(), ctx); }
-  void header_filter(const sdk::PluginInstance& p) { p.header_filter(p.self.get(), ctx); }
+  // Views into a plugin stay good for as long as the kit lives, as the exchange sees to in the gateway.
+  sdk::Verdict rewrite(const sdk::PluginInstance& p) { return p.rewrite(kept(p), ctx); }
+  sdk::Verdict access(const sdk::PluginInstance& p) { return p.access(kept(p), ctx); }
+  void header_filter(const sdk::PluginInstance& p) { p.header_filter(kept(p), ctx); }
   std::string body(const sdk::PluginInstance& p, const std::vector<std::string>& chunks) {
     Collected sink;
     for (std::size_t i = 0; i < chunks.size(); ++i)
-      p.body_filter(p.self.get(), ctx, {chunks[i], i + 1 == chunks.size()}, sink);
+      p.body_filter(kept(p), ctx, {chunks[i], i + 1 == chunks.size()}, sink);
     return sink.text;
   }
 
@@ -127,6 +128,13 @@ class Kit {
   std::string reply() const { return ctx.reply.has_body ? std::string(ctx.reply.body) : "(none)"; }
 
   sdk::RequestContext ctx;
+
+ private:
+  const void* kept(const sdk::PluginInstance& p) {
+    plugins_.push_back(p.self);
+    return p.self.get();
+  }
+  std::vector<std::shared_ptr<const void>> plugins_;
 };
 
 }  // namespace sluice::test
