@@ -25,6 +25,7 @@ using Local = asio::local::stream_protocol;
 namespace {
 constexpr std::size_t kMaxReportedErrors = 1000;  // per batch; the count in the ack is exact
 constexpr std::size_t kMaxErrorText = 1024;
+constexpr int kFirstSlices = 32;
 constexpr std::size_t kMaxOutgoing = 8u << 20;
 
 // Only a process of our own user, or root, may tell a worker what to do.
@@ -180,7 +181,9 @@ struct BusClient::Impl : std::enable_shared_from_this<BusClient::Impl> {
 
   void slice() {
     if (stopped) return;
-    if (!target.step(options.clock() + options.slice)) {
+    // Nobody waits for this loop before the first snapshot is in force.
+    const nanoseconds patience = served ? options.slice : options.slice * kFirstSlices;
+    if (!target.step(options.clock() + patience)) {
       asio::post(io, [self = shared_from_this()] {
         if (!self->stopped) {
           self->slice();
