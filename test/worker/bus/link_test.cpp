@@ -48,12 +48,15 @@ TEST_CASE("addresses that come before their upstream are in force with it", "[bu
 }
 
 TEST_CASE("a snapshot sweeps what it does not hold", "[bus][link]") {
+  const auto route = [](const char* uri) {
+    return std::string(R"({"uri":")") + uri + R"(","upstream":{"nodes":{"127.0.0.1:1":1}}})";
+  };
   Bench bench;
   TablesTarget target(bench.tables);
-  put_in_force(target, {bench.change(Kind::route, "1", R"({"uri":"/a"})"), bench.change(Kind::route, "2", R"({"uri":"/b"})")},
+  put_in_force(target, {bench.change(Kind::route, "1", route("/a")), bench.change(Kind::route, "2", route("/b"))},
                true);
   CHECK(bench.get("/a").id == "1");
-  put_in_force(target, {bench.change(Kind::route, "2", R"({"uri":"/b"})"), bench.change(Kind::route, "3", R"({"uri":"/c"})")},
+  put_in_force(target, {bench.change(Kind::route, "2", route("/b")), bench.change(Kind::route, "3", route("/c"))},
                true);
   CHECK(bench.get("/a").id == "none");
   CHECK(bench.get("/b").id == "2");
