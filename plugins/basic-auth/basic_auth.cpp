@@ -56,15 +56,16 @@ const schema::Table<BasicAuth::Config>& BasicAuth::table() {
           .field("hide_credentials", &Config::hide_credentials,
                  boolean().default_value(false).doc("take Authorization out before the request goes upstream"))
           .field("anonymous_consumer", &Config::anonymous_consumer, sdk::anonymous_consumer_field())
-          .field("realm", &Config::realm, sdk::realm_field("basic"));
+          .field("realm", &Config::realm, sdk::realm_field("basic"))
+          .refine(&sdk::titled_route_side);
   return kTable;
 }
 
 const schema::Node& BasicAuth::consumer_schema() {
-  static const schema::Node kNode =
+  static const schema::Node kNode = sdk::titled_consumer_side(
       schema::object()
           .property("username", schema::string().doc("user name, unique over consumers"), schema::required)
-          .property("password", schema::string().encrypted().doc("password"), schema::required);
+          .property("password", schema::string().encrypted().doc("password"), schema::required));
   return kNode;
 }
 

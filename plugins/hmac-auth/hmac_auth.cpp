@@ -94,16 +94,17 @@ const schema::Table<HmacAuth::Config>& HmacAuth::table() {
           .field("hide_credentials", &Config::hide_credentials,
                  boolean().default_value(false).doc("take Authorization out before the request goes upstream"))
           .field("realm", &Config::realm, sdk::realm_field("hmac"))
-          .field("anonymous_consumer", &Config::anonymous_consumer, sdk::anonymous_consumer_field());
+          .field("anonymous_consumer", &Config::anonymous_consumer, sdk::anonymous_consumer_field())
+          .refine(&sdk::titled_route_side);
   return kTable;
 }
 
 const schema::Node& HmacAuth::consumer_schema() {
-  static const schema::Node kNode =
+  static const schema::Node kNode = sdk::titled_consumer_side(
       schema::object()
           .property("key_id", schema::string().min_length(1).max_length(256).doc("name of the key"), schema::required)
           .property("secret_key", schema::string().min_length(1).max_length(256).encrypted().doc("the key"),
-                    schema::required);
+                    schema::required));
   return kNode;
 }
 

@@ -73,7 +73,8 @@ const schema::Table<JwtAuth::Config>& JwtAuth::table() {
           .field("realm", &Config::realm, sdk::realm_field("jwt"))
           .field("anonymous_consumer", &Config::anonymous_consumer, sdk::anonymous_consumer_field())
           .field("claims_to_verify", &Config::claims_to_verify,
-                 array(string().one_of_values({"exp", "nbf"})).unique().doc("claims that must be there and hold"));
+                 array(string().one_of_values({"exp", "nbf"})).unique().doc("claims that must be there and hold"))
+          .refine(&sdk::titled_route_side);
   return kTable;
 }
 
@@ -92,7 +93,7 @@ const schema::Node& JwtAuth::consumer_schema() {
                                  .require({"public_key"});
     const Node with_secret =
         Node().property("algorithm", string().one_of_values({"HS256", "HS384", "HS512"}).default_value("HS256"));
-    return object()
+    return sdk::titled_consumer_side(object()
         .property("key", string().min_length(1).doc("what the key claim names"), required)
         .property("secret", string().min_length(1).encrypted().doc("shared secret of HS algorithms"))
         .property("algorithm", algorithm.doc("algorithm of the signature"))
@@ -100,7 +101,7 @@ const schema::Node& JwtAuth::consumer_schema() {
         .property("base64_secret", boolean().default_value(false).doc("secret is base64"))
         .property("lifetime_grace_period", integer().at_least(0).default_value(0).doc("seconds of leeway for exp and nbf"))
         .property("public_key", string().doc("PEM; for all but HS algorithms"))
-        .depends("algorithm", one_of({with_secret, with_public}));
+        .depends("algorithm", one_of({with_secret, with_public})));
   }();
   return kNode;
 }

@@ -19,13 +19,14 @@ const schema::Table<KeyAuth::Config>& KeyAuth::table() {
           .field("hide_credentials", &Config::hide_credentials,
                  boolean().default_value(false).doc("take the key out before the request goes upstream"))
           .field("anonymous_consumer", &Config::anonymous_consumer, sdk::anonymous_consumer_field())
-          .field("realm", &Config::realm, sdk::realm_field("key"));
+          .field("realm", &Config::realm, sdk::realm_field("key"))
+          .refine(&sdk::titled_route_side);
   return kTable;
 }
 
 const schema::Node& KeyAuth::consumer_schema() {
-  static const schema::Node kNode =
-      schema::object().property("key", schema::string().encrypted().doc("the API key"), schema::required);
+  static const schema::Node kNode = sdk::titled_consumer_side(
+      schema::object().property("key", schema::string().encrypted().doc("the API key"), schema::required));
   return kNode;
 }
 

@@ -26,9 +26,17 @@ schema::Node realm_field(std::string_view default_realm) {
   return schema::string()
       .min_length(1)
       .max_length(128)
-      .pattern(R"(^[\x20\x21\x23-\x5b\x5d-\x7e]+$)")
+      .pattern(R"(^[ -!#-[\]-~]+$)")
       .default_value(std::string(default_realm))
       .doc("realm of the WWW-Authenticate header of every 401");
+}
+
+schema::Node titled_route_side(schema::Node node) {
+  return node.keyword("title", R"("work with route or service object")");
+}
+
+schema::Node titled_consumer_side(schema::Node node) {
+  return node.keyword("title", R"("work with consumer object")");
 }
 
 schema::Node anonymous_consumer_field() {

@@ -32,6 +32,9 @@ class Challenge {
 
 schema::Node realm_field(std::string_view default_realm);
 schema::Node anonymous_consumer_field();
+// The titles that clients of the Admin API find in the published schemas.
+schema::Node titled_route_side(schema::Node node);
+schema::Node titled_consumer_side(schema::Node node);
 
 // Takes a query argument out of what goes upstream and out of what later plugins see.
 void hide_argument(RequestContext& ctx, std::string_view name) noexcept;
