@@ -19,7 +19,7 @@ import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 ADMIN_KEY = "integration-test-admin-key-000001"
-BINARY = os.environ.get("SLUICE_BINARY", "build/release/sluice")
+BINARY = os.environ.get("SLUICE_BINARY") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/release/sluice")
 
 
 def wait_until(condition, seconds=15.0, what="condition"):
