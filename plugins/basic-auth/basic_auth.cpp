@@ -70,7 +70,8 @@ const schema::Node& BasicAuth::consumer_schema() {
 }
 
 Result<std::shared_ptr<const void>> BasicAuth::compile_consumer(const Json& conf) {
-  return std::shared_ptr<const void>(std::make_shared<const Secret>(Secret{std::string(text_of(*find(conf, "password")))}));
+  return std::shared_ptr<const void>(
+      std::make_shared<const Secret>(Secret{std::string(text_of(*find(conf, "password")))}));
 }
 
 Result<BasicAuth> BasicAuth::compile(Config config, sdk::CompileContext&) {

@@ -56,7 +56,8 @@ TEST_CASE("basic-auth accepts name and password", "[plugins][basic-auth]") {
 TEST_CASE("basic-auth refuses", "[plugins][basic-auth]") {
   Kit none;
   CHECK(who("{}", none) == refusal("Missing authorization in request"));
-  for (const char* bad : {"Bad_header YmFyOmJhcgo=", "Basic aca_a", "Basic YmFy", "Basic", "Basic ", "BasicZm9vOmJhcg=="})
+  for (const char* bad :
+       {"Bad_header YmFyOmJhcgo=", "Basic aca_a", "Basic YmFy", "Basic", "Basic ", "BasicZm9vOmJhcg=="})
     CHECK(with(bad) == refusal("Invalid authorization in request"));
   CHECK(with("Basic YmFyOmJhcgo=") == refusal("Invalid user authorization"));
   CHECK(with("Basic Zm9vOmZvbwo=") == refusal("Invalid user authorization"));

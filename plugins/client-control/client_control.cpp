@@ -8,9 +8,9 @@ using sdk::RequestContext;
 using sdk::Verdict;
 
 const schema::Table<ClientControl::Config>& ClientControl::table() {
-  static const auto kTable = schema::table<Config>().field(
-      "max_body_size", &Config::max_body_size,
-      schema::integer().at_least(0).doc("octets; 0: no limit; absent: the node's limit"));
+  static const auto kTable =
+      schema::table<Config>().field("max_body_size", &Config::max_body_size,
+                                    schema::integer().at_least(0).doc("octets; 0: no limit; absent: the node's limit"));
   return kTable;
 }
 

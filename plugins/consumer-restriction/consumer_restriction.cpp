@@ -29,8 +29,8 @@ Subject subject_of(std::string_view type) noexcept {
 
 const schema::Table<ConsumerRestriction::Config>& ConsumerRestriction::table() {
   using namespace schema;
-  static const Node kMethod = string().one_of_values(
-      {"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "CONNECT", "TRACE", "PURGE"});
+  static const Node kMethod =
+      string().one_of_values({"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "CONNECT", "TRACE", "PURGE"});
   static const auto kMethods =
       schema::table<MethodsConfig>()
           .field("user", &MethodsConfig::user, string().doc("whose methods these are"))
@@ -49,7 +49,9 @@ const schema::Table<ConsumerRestriction::Config>& ConsumerRestriction::table() {
           .field("rejected_code", &Config::rejected_code,
                  integer().at_least(200).default_value(403).doc("status of the refusal"))
           .field("rejected_msg", &Config::rejected_msg, string().doc("told to who is refused"))
-          .refine([](Node n) { return n.require_any({{"blacklist"}, {"whitelist"}, {"allowed_by_methods"}}); });
+          .refine([](Node n) {
+            return n.require_any({{"blacklist"}, {"whitelist"}, {"allowed_by_methods"}});
+          });
   return kTable;
 }
 

@@ -1,5 +1,5 @@
-// consumer-restriction: lets only listed consumers (or groups, services, routes) through, or all but listed ones, or only
-// with listed methods.
+// consumer-restriction: lets only listed consumers (or groups, services, routes) through, or all but listed ones, or
+// only with listed methods.
 #pragma once
 
 #include <cstdint>

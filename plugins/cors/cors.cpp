@@ -55,8 +55,12 @@ const schema::Table<Cors::Config>& Cors::table() {
   static const auto kTable =
       schema::table<Config>()
           .field("allow_origins", &Config::allow_origins,
-                 string().pattern(kOriginsPattern).default_value("*").doc("`*`, `**` (all, by name), `null`, or origins separated by commas"))
-          .field("allow_methods", &Config::allow_methods, string().default_value("*").doc("methods; `**`: all, by name"))
+                 string()
+                     .pattern(kOriginsPattern)
+                     .default_value("*")
+                     .doc("`*`, `**` (all, by name), `null`, or origins separated by commas"))
+          .field("allow_methods", &Config::allow_methods,
+                 string().default_value("*").doc("methods; `**`: all, by name"))
           .field("allow_headers", &Config::allow_headers,
                  string().default_value("*").doc("request headers; `**`: those that the browser asks for"))
           .field("expose_headers", &Config::expose_headers, string().doc("answer headers that scripts may read"))
@@ -66,7 +70,10 @@ const schema::Table<Cors::Config>& Cors::table() {
           .field("allow_origins_by_regex", &Config::allow_origins_by_regex,
                  kPatterns.doc("patterns of origins; when given, allow_origins is not looked at"))
           .field("allow_origins_by_metadata", &Config::allow_origins_by_metadata,
-                 array(string().min_length(1).max_length(4096)).min_items(1).unique().doc("names in the plugin's metadata"))
+                 array(string().min_length(1).max_length(4096))
+                     .min_items(1)
+                     .unique()
+                     .doc("names in the plugin's metadata"))
           .field("timing_allow_origins", &Config::timing_allow_origins,
                  string().pattern(kOriginsPattern).doc("who may see timing"))
           .field("timing_allow_origins_by_regex", &Config::timing_allow_origins_by_regex,
@@ -83,7 +90,8 @@ const schema::Node& Cors::metadata_schema() {
 std::string Cors::check(const Json& conf) {
   const Json* credential = find(conf, "allow_credential");
   if (credential != nullptr && credential->IsTrue())
-    for (const char* name : {"allow_origins", "allow_methods", "allow_headers", "expose_headers", "timing_allow_origins"})
+    for (const char* name :
+         {"allow_origins", "allow_methods", "allow_headers", "expose_headers", "timing_allow_origins"})
       if (const Json* value = find(conf, name); value != nullptr && text_of(*value) == "*")
         return "you can not set '*' for other option when 'allow_credential' is true";
   if (std::string message = check_patterns(conf, "allow_origins_by_regex"); !message.empty()) return message;
@@ -114,7 +122,8 @@ Result<Cors> Cors::compile(Config config, sdk::CompileContext& context) {
   const Json* metadata = context.metadata("cors");
   const Json* named = metadata == nullptr ? nullptr : find(*metadata, "allow_origins");
   for (const std::string& name : config.allow_origins_by_metadata)
-    if (const Json* list = named == nullptr ? nullptr : find(*named, name)) made.by_metadata_.emplace_back(text_of(*list));
+    if (const Json* list = named == nullptr ? nullptr : find(*named, name))
+      made.by_metadata_.emplace_back(text_of(*list));
 
   sdk::Arena arena;
   const auto safe = [&arena](std::string_view text) { return std::string(sdk::safe_field_value(arena, text)); };
@@ -146,9 +155,9 @@ std::string_view Cors::allowed(std::string_view origin) const noexcept {
 
 void Cors::header_filter(RequestContext& ctx) const noexcept {
   const std::uint64_t* note = ctx.note(this, kOriginTag);
-  const std::string_view origin =
-      note == nullptr ? std::string_view()
-                      : *reinterpret_cast<const std::string_view*>(static_cast<std::uintptr_t>(*note));
+  const std::string_view origin = note == nullptr
+                                      ? std::string_view()
+                                      : *reinterpret_cast<const std::string_view*>(static_cast<std::uintptr_t>(*note));
   sdk::HeaderList& out = ctx.response_headers;
   if (!rule_.list.everybody()) out.add("Vary", "Origin");
   const auto set = [&out](std::string_view name, std::string_view value) {

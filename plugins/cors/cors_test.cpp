@@ -23,9 +23,9 @@ std::string answered(const char* conf, const char* origin, const sdk::PluginHost
   kit.answer_header("Access-Control-Allow-Methods", "upstream's");
   kit.header_filter(*plugin);
   std::string all;
-  for (const char* name : {"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
-                           "Access-Control-Expose-Headers", "Access-Control-Max-Age", "Access-Control-Allow-Credentials",
-                           "Vary", "Timing-Allow-Origin"}) {
+  for (const char* name : {"Access-Control-Allow-Origin", "Access-Control-Allow-Methods",
+                           "Access-Control-Allow-Headers", "Access-Control-Expose-Headers", "Access-Control-Max-Age",
+                           "Access-Control-Allow-Credentials", "Vary", "Timing-Allow-Origin"}) {
     std::string value = kit.sent_down(name);
     if (!value.empty()) value.pop_back();
     all += value + ";";
@@ -65,10 +65,12 @@ TEST_CASE("cors by pattern", "[plugins][cors]") {
 }
 
 TEST_CASE("cors by metadata", "[plugins][cors]") {
-  auto metadata = parse_json(
-      R"({"allow_origins":{"k1":"https://d.com","k2":"https://s.com,https://s2.com","k3":"*"}})");
+  auto metadata =
+      parse_json(R"({"allow_origins":{"k1":"https://d.com","k2":"https://s.com,https://s2.com","k3":"*"}})");
   sdk::PluginHost host;
-  host.metadata = [&](std::string_view plugin) { return plugin == "cors" ? &static_cast<const Json&>(*metadata) : nullptr; };
+  host.metadata = [&](std::string_view plugin) {
+    return plugin == "cors" ? &static_cast<const Json&>(*metadata) : nullptr;
+  };
   const char* two = R"({"allow_origins":"https://t.com","allow_origins_by_metadata":["k1","k2","unknown"]})";
   CHECK(answered(two, "https://s2.com", host) == "https://s2.com;*;*;;5;;Origin;;");
   CHECK(answered(two, "https://t.com", host) == "https://t.com;*;*;;5;;Origin;;");

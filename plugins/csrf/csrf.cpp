@@ -102,8 +102,8 @@ void Csrf::header_filter(RequestContext& ctx) const noexcept {
   const std::string_view json = arena.concat(
       {"{\"random\":", random, ",\"expires\":", issued, ",\"sign\":\"", sign(arena, random, issued), "\"}"});
   ctx.response_headers.add("Set-Cookie",
-                           arena.concat({name_, "=", sdk::base64_encode(arena, json), ";path=/;SameSite=Lax;Expires=",
-                                         sdk::cookie_date(arena, now + expires_)}));
+                           arena.concat({name_, "=", sdk::base64_encode(arena, json),
+                                         ";path=/;SameSite=Lax;Expires=", sdk::cookie_date(arena, now + expires_)}));
 }
 
 }  // namespace sluice::plugins::csrf

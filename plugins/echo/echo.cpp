@@ -20,7 +20,9 @@ const schema::Table<Echo::Config>& Echo::table() {
           .field("body", &Config::body, string().doc("sent in place of the body"))
           .field("after_body", &Config::after_body, string().doc("sent after the body"))
           .field("headers", &Config::headers, object().min_properties(1).doc("fields to set; values as they stand"))
-          .refine([](Node n) { return n.require_any({{"before_body"}, {"body"}, {"after_body"}}); });
+          .refine([](Node n) {
+            return n.require_any({{"before_body"}, {"body"}, {"after_body"}});
+          });
   return kTable;
 }
 

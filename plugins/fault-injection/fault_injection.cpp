@@ -37,14 +37,17 @@ const schema::Table<FaultInjection::Config>& FaultInjection::table() {
   using namespace schema;
   static const Node kVars = array(array()).max_items(20).doc("alternatives; each is a condition");
   static const Node kPercentage = integer().at_least(0).at_most(100).doc("share of the requests; absent: all");
-  static const auto kAbort =
-      schema::table<AbortConfig>()
-          .field("http_status", &AbortConfig::http_status, integer().at_least(200).doc("status of the answer"), required)
-          .field("body", &AbortConfig::body, string().doc("body of the answer, a template"))
-          .field("headers", &AbortConfig::headers,
-                 object().min_properties(1).additional(one_of({string(), number()})).doc("headers of the answer, templates"))
-          .field("percentage", &AbortConfig::percentage, kPercentage)
-          .field("vars", &AbortConfig::vars, kVars);
+  static const auto kAbort = schema::table<AbortConfig>()
+                                 .field("http_status", &AbortConfig::http_status,
+                                        integer().at_least(200).doc("status of the answer"), required)
+                                 .field("body", &AbortConfig::body, string().doc("body of the answer, a template"))
+                                 .field("headers", &AbortConfig::headers,
+                                        object()
+                                            .min_properties(1)
+                                            .additional(one_of({string(), number()}))
+                                            .doc("headers of the answer, templates"))
+                                 .field("percentage", &AbortConfig::percentage, kPercentage)
+                                 .field("vars", &AbortConfig::vars, kVars);
   static const auto kDelay =
       schema::table<DelayConfig>()
           .field("duration", &DelayConfig::duration, number().at_least(0).doc("seconds"), required)
@@ -54,7 +57,9 @@ const schema::Table<FaultInjection::Config>& FaultInjection::table() {
       schema::table<Config>()
           .field("abort", &Config::abort, kAbort, schema::optional, [](Node n) { return n.doc("answer with a fault"); })
           .field("delay", &Config::delay, kDelay, schema::optional, [](Node n) { return n.doc("hold the request"); })
-          .refine([](Node n) { return n.min_properties(1).require_any({{"abort"}, {"delay"}}); });
+          .refine([](Node n) {
+            return n.min_properties(1).require_any({{"abort"}, {"delay"}});
+          });
   return kTable;
 }
 
@@ -85,8 +90,8 @@ Result<FaultInjection> FaultInjection::compile(Config config, sdk::CompileContex
     if (!target) return target.error();
     made.delays_ = true;
     made.delay_target_ = std::move(*target);
-    made.delay_ = std::chrono::nanoseconds(
-        static_cast<std::int64_t>(std::min(config.delay->duration, kLongestDelay) * 1e9));
+    made.delay_ =
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(config.delay->duration, kLongestDelay) * 1e9));
   }
   if (config.abort) {
     auto target = target_of(config.abort->percentage, config.abort->vars, context);
@@ -103,9 +108,8 @@ Result<FaultInjection> FaultInjection::compile(Config config, sdk::CompileContex
 bool FaultInjection::Target::hits(RequestContext& ctx) const noexcept {
   if (percentage < 100 && !sdk::happens(percentage)) return false;
   if (alternatives.empty()) return true;
-  return std::any_of(alternatives.begin(), alternatives.end(), [&ctx](const sdk::Expression& e) {
-    return e.evaluate(ctx) == sdk::Expression::Outcome::yes;
-  });
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [&ctx](const sdk::Expression& e) { return e.evaluate(ctx) == sdk::Expression::Outcome::yes; });
 }
 
 void FaultInjection::prepare_fault(RequestContext& ctx) const noexcept {

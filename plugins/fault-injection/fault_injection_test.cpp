@@ -21,7 +21,9 @@ Verdict run(const char* conf, Kit& kit) {
 TEST_CASE("fault-injection aborts", "[plugins][fault-injection]") {
   Kit kit("/hello?count=2");
   kit.from("10.0.0.1");
-  const Verdict v = run(R"({"abort":{"http_status":403,"body":"no $remote_addr $arg_count","headers":{"h2":2,"h3":"$uri"},"percentage":100}})", kit);
+  const Verdict v = run(
+      R"({"abort":{"http_status":403,"body":"no $remote_addr $arg_count","headers":{"h2":2,"h3":"$uri"},"percentage":100}})",
+      kit);
   CHECK(v.kind == Verdict::Kind::reply);
   CHECK(v.status == 403);
   CHECK(kit.reply() == "no 10.0.0.1 2");

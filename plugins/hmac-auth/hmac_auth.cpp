@@ -86,7 +86,9 @@ const schema::Table<HmacAuth::Config>& HmacAuth::table() {
           .field("clock_skew", &Config::clock_skew,
                  integer().at_least(1).default_value(300).doc("seconds that Date may differ from the gateway's time"))
           .field("signed_headers", &Config::signed_headers,
-                 array(string().min_length(1).max_length(50)).default_json(R"(["date"])").doc("fields that must be signed"))
+                 array(string().min_length(1).max_length(50))
+                     .default_json(R"(["date"])")
+                     .doc("fields that must be signed"))
           .field("validate_request_body", &Config::validate_request_body,
                  boolean().default_value(false).doc("compare the body with the Digest field"))
           .field("max_req_body_size", &Config::max_req_body_size,
@@ -165,7 +167,9 @@ bool HmacAuth::holds(RequestContext& ctx, const Claim& claim, std::string_view k
   std::size_t listed = 0;
   for_each_name(claim.headers, [&listed](std::string_view) { return ++listed <= kMaxListed; });
   const auto hash = hash_of(claim.algorithm);
-  if (listed > kMaxListed || !hash || std::find(algorithms_.begin(), algorithms_.end(), claim.algorithm) == algorithms_.end()) return false;
+  if (listed > kMaxListed || !hash ||
+      std::find(algorithms_.begin(), algorithms_.end(), claim.algorithm) == algorithms_.end())
+    return false;
   const sdk::Field* date = ctx.request_headers.find(sdk::FieldId::date);
   const auto when = date == nullptr ? std::nullopt : sdk::parse_http_date(date->value);
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(ctx.wall.time_since_epoch()).count();

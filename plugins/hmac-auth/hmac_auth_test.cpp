@@ -43,8 +43,8 @@ std::string asked(const std::string& authorization, const char* conf = "{}", std
 }
 
 std::string signature(const char* algorithm, const char* value, const char* headers = "@request-target date") {
-  return "Signature keyId=\"k1\",algorithm=\"" + std::string(algorithm) + "\",headers=\"" + headers + "\",signature=\"" +
-         value + "\"";
+  return "Signature keyId=\"k1\",algorithm=\"" + std::string(algorithm) + "\",headers=\"" + headers +
+         "\",signature=\"" + value + "\"";
 }
 
 const std::string kRefused = "401 hmac realm=\"hmac\"| {\"message\":\"client request can't be validated\"}\n";
@@ -61,10 +61,12 @@ TEST_CASE("hmac-auth accepts every algorithm", "[plugins][hmac-auth]") {
 
 TEST_CASE("hmac-auth refuses", "[plugins][hmac-auth]") {
   Kit none;
-  CHECK(who(none) == "401 hmac realm=\"hmac\"| {\"message\":\"client request can't be validated: missing Authorization header\"}\n");
-  CHECK(asked("Basic x") ==
-        "401 hmac realm=\"hmac\"| {\"message\":\"client request can't be validated: Authorization header does not start "
-        "with 'Signature'\"}\n");
+  CHECK(who(none) ==
+        "401 hmac realm=\"hmac\"| {\"message\":\"client request can't be validated: missing Authorization header\"}\n");
+  CHECK(
+      asked("Basic x") ==
+      "401 hmac realm=\"hmac\"| {\"message\":\"client request can't be validated: Authorization header does not start "
+      "with 'Signature'\"}\n");
   CHECK(asked("Signature") == kRefused);
   CHECK(asked("Signature keyId=\"k1\",algorithm=") == kRefused);
   CHECK(asked(signature("hmac-sha256", "bad")) == kRefused);

@@ -14,7 +14,11 @@ const schema::Table<IpRestriction::Config>& IpRestriction::table() {
   static const auto kTable =
       schema::table<Config>()
           .field("message", &Config::message,
-                 string().min_length(1).max_length(1024).default_value("Your IP address is not allowed").doc("told to who is refused"))
+                 string()
+                     .min_length(1)
+                     .max_length(1024)
+                     .default_value("Your IP address is not allowed")
+                     .doc("told to who is refused"))
           .field("response_code", &Config::response_code,
                  integer().at_least(403).at_most(404).default_value(403).doc("status of the refusal"))
           .field("whitelist", &Config::whitelist, kList.doc("addresses and ranges that may pass"))

@@ -62,7 +62,8 @@ const schema::Table<JwtAuth::Config>& JwtAuth::table() {
   using namespace schema;
   static const auto kTable =
       schema::table<Config>()
-          .field("header", &Config::header, string().default_value("authorization").doc("field that is looked at first"))
+          .field("header", &Config::header,
+                 string().default_value("authorization").doc("field that is looked at first"))
           .field("query", &Config::query, string().default_value("jwt").doc("query argument, next"))
           .field("cookie", &Config::cookie, string().default_value("jwt").doc("cookie, last"))
           .field("hide_credentials", &Config::hide_credentials,
@@ -81,27 +82,29 @@ const schema::Table<JwtAuth::Config>& JwtAuth::table() {
 const schema::Node& JwtAuth::consumer_schema() {
   using namespace schema;
   static const Node kNode = [] {
-    const Node algorithm =
-        string()
-            .one_of_values({"HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256",
-                            "PS384", "PS512", "EdDSA"})
-            .default_value("HS256");
-    const Node with_public = Node()
-                                 .property("public_key", string())
-                                 .property("algorithm", string().one_of_values({"RS256", "RS384", "RS512", "ES256", "ES384",
-                                                                                "ES512", "PS256", "PS384", "PS512", "EdDSA"}))
-                                 .require({"public_key"});
+    const Node algorithm = string()
+                               .one_of_values({"HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384",
+                                               "ES512", "PS256", "PS384", "PS512", "EdDSA"})
+                               .default_value("HS256");
+    const Node with_public =
+        Node()
+            .property("public_key", string())
+            .property("algorithm", string().one_of_values({"RS256", "RS384", "RS512", "ES256", "ES384", "ES512",
+                                                           "PS256", "PS384", "PS512", "EdDSA"}))
+            .require({"public_key"});
     const Node with_secret =
         Node().property("algorithm", string().one_of_values({"HS256", "HS384", "HS512"}).default_value("HS256"));
-    return sdk::titled_consumer_side(object()
-        .property("key", string().min_length(1).doc("what the key claim names"), required)
-        .property("secret", string().min_length(1).encrypted().doc("shared secret of HS algorithms"))
-        .property("algorithm", algorithm.doc("algorithm of the signature"))
-        .property("exp", integer().at_least(1).default_value(86400).doc("accepted, without effect"))
-        .property("base64_secret", boolean().default_value(false).doc("secret is base64"))
-        .property("lifetime_grace_period", integer().at_least(0).default_value(0).doc("seconds of leeway for exp and nbf"))
-        .property("public_key", string().doc("PEM; for all but HS algorithms"))
-        .depends("algorithm", one_of({with_secret, with_public})));
+    return sdk::titled_consumer_side(
+        object()
+            .property("key", string().min_length(1).doc("what the key claim names"), required)
+            .property("secret", string().min_length(1).encrypted().doc("shared secret of HS algorithms"))
+            .property("algorithm", algorithm.doc("algorithm of the signature"))
+            .property("exp", integer().at_least(1).default_value(86400).doc("accepted, without effect"))
+            .property("base64_secret", boolean().default_value(false).doc("secret is base64"))
+            .property("lifetime_grace_period",
+                      integer().at_least(0).default_value(0).doc("seconds of leeway for exp and nbf"))
+            .property("public_key", string().doc("PEM; for all but HS algorithms"))
+            .depends("algorithm", one_of({with_secret, with_public})));
   }();
   return kNode;
 }

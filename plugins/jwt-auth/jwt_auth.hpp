@@ -50,8 +50,8 @@ class JwtAuth {
   std::string header_, query_, cookie_, key_claim_;
   sdk::Variable query_value_, cookie_value_;
   bool hide_ = false;
-  bool must_exp_ = false, must_nbf_ = false;    // claims that have to be there
-  bool check_exp_ = true, check_nbf_ = true;    // claims that are looked at
+  bool must_exp_ = false, must_nbf_ = false;  // claims that have to be there
+  bool check_exp_ = true, check_nbf_ = true;  // claims that are looked at
   sdk::Challenge challenge_;
 };
 

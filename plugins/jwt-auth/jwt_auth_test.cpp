@@ -54,7 +54,8 @@ std::string who(Kit& kit, const test::FakeConsumers& consumers, const char* conf
 
 std::string asked(const std::string& token, const char* conf = "{}", std::int64_t now = kNow) {
   test::FakeConsumers consumers;
-  consumers.add("jack", "jwt-auth", "user-key", {}, secret(R"({"key":"user-key","secret":"my-secret-key","lifetime_grace_period":2})"));
+  consumers.add("jack", "jwt-auth", "user-key", {},
+                secret(R"({"key":"user-key","secret":"my-secret-key","lifetime_grace_period":2})"));
   Kit kit;
   kit.ctx.wall = WallTime(std::chrono::seconds(now));
   kit.header("Authorization", token);
@@ -93,7 +94,8 @@ struct Signer {
     const auto* octets = reinterpret_cast<const unsigned char*>(text.data());
     EVP_DigestSign(context, nullptr, &size, octets, text.size());
     std::string signature(size, '\0');
-    REQUIRE(EVP_DigestSign(context, reinterpret_cast<unsigned char*>(signature.data()), &size, octets, text.size()) == 1);
+    REQUIRE(EVP_DigestSign(context, reinterpret_cast<unsigned char*>(signature.data()), &size, octets, text.size()) ==
+            1);
     signature.resize(size);
     EVP_MD_CTX_free(context);
     if (std::string_view(algorithm) == "ES256") {
@@ -110,8 +112,9 @@ struct Signer {
 
 std::string with_public_key(const Signer& signer, const char* algorithm, const std::string& token) {
   test::FakeConsumers consumers;
-  consumers.add("jack", "jwt-auth", "k", {},
-                secret(R"({"key":"k","algorithm":")" + std::string(algorithm) + R"(","public_key":")" + signer.pem() + "\"}"));
+  consumers.add(
+      "jack", "jwt-auth", "k", {},
+      secret(R"({"key":"k","algorithm":")" + std::string(algorithm) + R"(","public_key":")" + signer.pem() + "\"}"));
   Kit kit;
   kit.header("Authorization", token);
   return who(kit, consumers);
@@ -150,7 +153,8 @@ TEST_CASE("jwt-auth checks claims", "[plugins][jwt-auth]") {
   CHECK(asked(hs256(R"({"key":"user-key","exp":"soon"})")) == refusal("failed to verify jwt"));
   CHECK(asked(hs256(R"({"key":"user-key","nbf":1800000001})")) == "jack");
   CHECK(asked(hs256(R"({"key":"user-key","nbf":1800000002})")) == refusal("failed to verify jwt"));
-  CHECK(asked(hs256(R"({"key":"user-key","exp":1})"), R"({"claims_to_verify":["nbf"]})") == refusal("failed to verify jwt"));
+  CHECK(asked(hs256(R"({"key":"user-key","exp":1})"), R"({"claims_to_verify":["nbf"]})") ==
+        refusal("failed to verify jwt"));
   CHECK(asked(hs256(R"({"sub":"user-key"})"), R"({"key_claim_name":"sub"})") == "jack");
 }
 

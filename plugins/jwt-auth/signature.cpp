@@ -37,9 +37,12 @@ sdk::Hash hash_of(std::string_view algorithm) noexcept {
 
 const EVP_MD* method_of(std::string_view algorithm) noexcept {
   switch (hash_of(algorithm)) {
-    case sdk::Hash::sha384: return ::EVP_sha384();
-    case sdk::Hash::sha512: return ::EVP_sha512();
-    default: return ::EVP_sha256();
+    case sdk::Hash::sha384:
+      return ::EVP_sha384();
+    case sdk::Hash::sha512:
+      return ::EVP_sha512();
+    default:
+      return ::EVP_sha256();
   }
 }
 

@@ -15,7 +15,8 @@ const schema::Table<KeyAuth::Config>& KeyAuth::table() {
   static const auto kTable =
       schema::table<Config>()
           .field("header", &Config::header, string().default_value("apikey").doc("field that is looked at first"))
-          .field("query", &Config::query, string().default_value("apikey").doc("query argument, when the field is absent"))
+          .field("query", &Config::query,
+                 string().default_value("apikey").doc("query argument, when the field is absent"))
           .field("hide_credentials", &Config::hide_credentials,
                  boolean().default_value(false).doc("take the key out before the request goes upstream"))
           .field("anonymous_consumer", &Config::anonymous_consumer, sdk::anonymous_consumer_field())

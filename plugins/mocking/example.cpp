@@ -15,10 +15,10 @@ namespace sluice::plugins::mocking {
 using sdk::RequestContext;
 
 namespace {
-constexpr std::size_t kMaxBytes = 1u << 20;   // of one body
-constexpr std::size_t kMostItems = 3;         // of an array
-constexpr std::size_t kMostLetters = 10;      // of a text
-constexpr std::uint64_t kLargest = 10000;     // of a number
+constexpr std::size_t kMaxBytes = 1u << 20;  // of one body
+constexpr std::size_t kMostItems = 3;        // of an array
+constexpr std::size_t kMostLetters = 10;     // of a text
+constexpr std::uint64_t kLargest = 10000;    // of a number
 }  // namespace
 
 // Text that grows in the arena of the request. Full: what comes later is dropped, and full() says so.
@@ -49,11 +49,20 @@ class Example::Writer {
   void put_xml(std::string_view text) noexcept {
     for (const char c : text) {
       switch (c) {
-        case '<': put("&lt;"); break;
-        case '>': put("&gt;"); break;
-        case '&': put("&amp;"); break;
-        case '"': put("&quot;"); break;
-        default: put({&c, 1});
+        case '<':
+          put("&lt;");
+          break;
+        case '>':
+          put("&gt;");
+          break;
+        case '&':
+          put("&amp;");
+          break;
+        case '"':
+          put("&quot;");
+          break;
+        default:
+          put({&c, 1});
       }
     }
   }

@@ -40,7 +40,8 @@ const schema::Table<Mocking::Config>& Mocking::table() {
                  integer().at_least(100).default_value(200).doc("status of the answer"))
           .field("content_type", &Config::content_type,
                  string().default_value("application/json;charset=utf8").doc("JSON, XML, plain text or HTML"))
-          .field("response_example", &Config::response_example, string().doc("the body, a template; wins over response_schema"))
+          .field("response_example", &Config::response_example,
+                 string().doc("the body, a template; wins over response_schema"))
           .field("response_schema", &Config::response_schema, object().doc("JSON Schema that a body is made from"))
           .field("with_mock_header", &Config::with_mock_header,
                  boolean().default_value(true).doc("send the field x-mock-by"))
@@ -49,7 +50,9 @@ const schema::Table<Mocking::Config>& Mocking::table() {
                      .min_properties(1)
                      .pattern_property("^[^:]+$", one_of({string(), number()}))
                      .doc("fields to add, templates"))
-          .refine([](Node n) { return n.require_any({{"response_example"}, {"response_schema"}}); });
+          .refine([](Node n) {
+            return n.require_any({{"response_example"}, {"response_schema"}});
+          });
   return kTable;
 }
 
@@ -84,10 +87,17 @@ Result<Mocking> Mocking::compile(Config config, sdk::CompileContext& context) {
 Verdict Mocking::access(RequestContext& ctx) const noexcept {
   std::string_view body;
   switch (source_) {
-    case Source::nothing: break;
-    case Source::text: body = example_.expand(ctx).text; break;
-    case Source::json: body = generated_.json(ctx); break;
-    case Source::xml: body = generated_.xml(ctx, "data"); break;
+    case Source::nothing:
+      break;
+    case Source::text:
+      body = example_.expand(ctx).text;
+      break;
+    case Source::json:
+      body = generated_.json(ctx);
+      break;
+    case Source::xml:
+      body = generated_.xml(ctx, "data");
+      break;
   }
   if (mock_header_) ctx.response_headers.set(kMockHeader, kMockedBy);
   for (const auto& field : headers_)

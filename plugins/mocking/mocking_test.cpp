@@ -65,8 +65,7 @@ TEST_CASE("mocking makes bodies from a schema", "[plugins][mocking]") {
   };
   CHECK(mocked(with("application/json").c_str(), "/m?x=1").body ==
         R"({"s":"a\"<1","n":1.5,"i":7,"b":true,"o":{"k":"v"}})");
-  CHECK(mocked(with("text/plain").c_str(), "/m?x=1").body ==
-        R"({"s":"a\"<1","n":1.5,"i":7,"b":true,"o":{"k":"v"}})");
+  CHECK(mocked(with("text/plain").c_str(), "/m?x=1").body == R"({"s":"a\"<1","n":1.5,"i":7,"b":true,"o":{"k":"v"}})");
   CHECK(mocked(with("text/xml").c_str(), "/m?x=1").body ==
         "<data><s>a&quot;&lt;1</s><n>1.5</n><i>7</i><b>true</b><o><k>v</k></o></data>");
   CHECK(mocked(with("text/html").c_str()).body.empty());

@@ -38,17 +38,21 @@ const schema::Table<ProxyRewrite::Config>& ProxyRewrite::table() {
   static const auto kTable =
       schema::table<Config>()
           .field("uri", &Config::uri,
-                 string().min_length(1).max_length(4096).pattern(R"(^\/.*)").doc("new path, a template; wins over regex_uri"))
+                 string()
+                     .min_length(1)
+                     .max_length(4096)
+                     .pattern(R"(^\/.*)")
+                     .doc("new path, a template; wins over regex_uri"))
           .field("method", &Config::method,
                  string().one_of_values({std::begin(kMethods), std::end(kMethods)}).doc("new method"))
           .field("regex_uri", &Config::regex_uri,
                  array(string()).min_items(2).doc("pairs of pattern and replacement; the first match is taken"))
           .field("host", &Config::host,
                  string().pattern(R"(^[0-9a-zA-Z-.]+(:\d{1,5})?$)").doc("Host sent upstream, no variables"))
-          .field("headers", &Config::headers,
-                 FieldEdits::node().doc("flat map, or add, set and remove"))
-          .field("use_real_request_uri_unsafe", &Config::use_real_request_uri_unsafe,
-                 boolean().default_value(false).doc("start from the target as received, nothing is normalised or escaped"))
+          .field("headers", &Config::headers, FieldEdits::node().doc("flat map, or add, set and remove"))
+          .field(
+              "use_real_request_uri_unsafe", &Config::use_real_request_uri_unsafe,
+              boolean().default_value(false).doc("start from the target as received, nothing is normalised or escaped"))
           .refine([](Node n) { return n.min_properties(1); });
   return kTable;
 }
@@ -135,9 +139,9 @@ Verdict ProxyRewrite::rewrite(RequestContext& ctx) const noexcept {
   else if (!rules_.empty())
     target = from_rules(ctx, source);
   if (target.failed != nullptr) {
-    const std::string_view reason = ctx.arena.concat({"failed to match the uri ", source, " (",
-                                                      target.failed->pattern.pattern(),
-                                                      ")  : limits of the regular expression engine exceeded"});
+    const std::string_view reason =
+        ctx.arena.concat({"failed to match the uri ", source, " (", target.failed->pattern.pattern(),
+                          ")  : limits of the regular expression engine exceeded"});
     return ctx.respond(500, sdk::json_line(ctx.arena, "error_msg", reason));
   }
   std::string_view uri = encoded(ctx, target);

@@ -1,5 +1,5 @@
-// proxy-rewrite: changes what is sent upstream (Host, path and query, method, header fields). The route stays matched as
-// it was, and other plugins keep seeing the client's path.
+// proxy-rewrite: changes what is sent upstream (Host, path and query, method, header fields). The route stays matched
+// as it was, and other plugins keep seeing the client's path.
 //
 // Everything that can be settled at compile is: patterns, replacements, templates and the list of field edits.
 #pragma once

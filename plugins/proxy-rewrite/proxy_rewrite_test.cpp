@@ -100,7 +100,8 @@ TEST_CASE("proxy-rewrite edits header fields in order add, set, remove", "[plugi
         "akbk|");
   CHECK(run(R"J({"headers":{"set":{"X-Id":"n$1m"}}})J", "X-Id", {}) == "nm|");
   // What a client puts into the path is no template.
-  CHECK(run(R"J({"regex_uri":["^/t/(.*)","/x"],"headers":{"set":{"X-Id":"$1"}}})J", "X-Id", {}, "/t/$host") == "$host|");
+  CHECK(run(R"J({"regex_uri":["^/t/(.*)","/x"],"headers":{"set":{"X-Id":"$1"}}})J", "X-Id", {}, "/t/$host") ==
+        "$host|");
 }
 
 TEST_CASE("proxy-rewrite sets host and method", "[plugins][proxy-rewrite]") {

@@ -1,5 +1,5 @@
-// public-api: opens an endpoint that another plugin offers (such as prometheus' metrics) on a route, so that the route's
-// other plugins guard it.
+// public-api: opens an endpoint that another plugin offers (such as prometheus' metrics) on a route, so that the
+// route's other plugins guard it.
 #pragma once
 
 #include <string>

@@ -36,7 +36,9 @@ const schema::Table<RealIp::Config>& RealIp::table() {
   static const auto kTable =
       schema::table<Config>()
           .field("trusted_addresses", &Config::trusted_addresses,
-                 array(sdk::address_field()).min_items(1).doc("who may say what the client's address is; absent: everybody"))
+                 array(sdk::address_field())
+                     .min_items(1)
+                     .doc("who may say what the client's address is; absent: everybody"))
           .field("source", &Config::source,
                  string().min_length(1).doc("variable that holds the address, such as http_x_real_ip"), required)
           .field("recursive", &Config::recursive,

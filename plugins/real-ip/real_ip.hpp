@@ -34,7 +34,7 @@ class RealIp {
   std::string_view from_chain(std::string_view chain) const noexcept;
 
   CidrSet trusted_;
-  bool restricted_ = false;   // only who is in trusted_ may say
+  bool restricted_ = false;  // only who is in trusted_ may say
   bool forwarded_for_ = false;
   bool recursive_ = false;
   sdk::Variable source_;

@@ -37,7 +37,8 @@ TEST_CASE("real-ip takes addresses in every form", "[plugins][real-ip]") {
 
 TEST_CASE("real-ip leaves the address alone when the source is no use", "[plugins][real-ip]") {
   const char* conf = R"({"source":"http_xff"})";
-  for (const char* bad : {"1.1.1.1.1", "1.1.1.1:65536", "1.1.1.1:0", "1.1.1.1:", "[::2", "[::2]x", "[::2]:", "name", ""}) {
+  for (const char* bad :
+       {"1.1.1.1.1", "1.1.1.1:65536", "1.1.1.1:0", "1.1.1.1:", "[::2", "[::2]x", "[::2]:", "name", ""}) {
     CAPTURE(bad);
     const std::string kept = seen(conf, {{"XFF", bad}});
     CHECK((kept == "10.0.0.9 1000" || (std::string(bad) == "1.1.1.1:" && kept == "1.1.1.1 1000")));

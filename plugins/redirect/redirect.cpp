@@ -32,7 +32,8 @@ std::string check_pair(std::string_view pattern, std::string_view replacement) {
 
 bool is_true(const Json* value) noexcept { return value != nullptr && value->IsTrue(); }
 
-// What the client used: X-Forwarded-Proto as far as it may be believed (the core has seen to that), else the connection.
+// What the client used: X-Forwarded-Proto as far as it may be believed (the core has seen to that), else the
+// connection.
 std::string_view client_scheme(const RequestContext& ctx) noexcept {
   const sdk::Field* forwarded = ctx.request_headers.find(sdk::FieldId::x_forwarded_proto);
   if (forwarded == nullptr) return ctx.scheme;
@@ -61,17 +62,17 @@ const schema::Table<Redirect::Config>& Redirect::table() {
   static const auto kTable =
       schema::table<Config>()
           .field("ret_code", &Config::ret_code, integer().at_least(200).default_value(302).doc("status of the answer"))
-          .field("uri", &Config::uri, string().min_length(2)
-                     .doc("where to; `$name` and `${name}` are variables"))
+          .field("uri", &Config::uri, string().min_length(2).doc("where to; `$name` and `${name}` are variables"))
           .field("regex_uri", &Config::regex_uri,
                  array(string()).min_items(2).max_items(2).doc("pattern over the path and its replacement"))
           .field("http_to_https", &Config::http_to_https, boolean().doc("to the same address under https"))
-          .field("encode_uri", &Config::encode_uri, boolean().default_value(false).doc("percent-encode the path of the target"))
+          .field("encode_uri", &Config::encode_uri,
+                 boolean().default_value(false).doc("percent-encode the path of the target"))
           .field("append_query_string", &Config::append_query_string,
                  boolean().default_value(false).doc("append the query of the request"))
           .refine([](Node n) {
-            return n.with_one_of({Node().require({"uri"}), Node().require({"regex_uri"}),
-                                  Node().require({"http_to_https"})});
+            return n.with_one_of(
+                {Node().require({"uri"}), Node().require({"regex_uri"}), Node().require({"http_to_https"})});
           });
   return kTable;
 }
@@ -133,8 +134,7 @@ Result<Redirect> Redirect::compile(Config config, sdk::CompileContext& context) 
 Verdict Redirect::to_https(RequestContext& ctx) const noexcept {
   if (client_scheme(ctx) == "https") return Verdict::proceed();
   const std::string_view port = ports_.empty() ? std::string_view() : ports_[sdk::random_below(ports_.size())];
-  const std::string_view location =
-      ctx.arena.concat({"https://", ctx.host, port, request_uri_.get(ctx).text});
+  const std::string_view location = ctx.arena.concat({"https://", ctx.host, port, request_uri_.get(ctx).text});
   const bool safe_to_repeat_as_get = ctx.method == "GET" || ctx.method == "HEAD";
   return answer(ctx, safe_to_repeat_as_get ? 301 : 308, location);
 }
@@ -159,9 +159,13 @@ std::string_view Redirect::from_parts(RequestContext& ctx) const noexcept {
 Verdict Redirect::rewrite(RequestContext& ctx) const noexcept {
   std::string_view target;
   switch (way_) {
-    case Way::nothing: return Verdict::proceed();
-    case Way::https: return to_https(ctx);
-    case Way::text: target = from_parts(ctx); break;
+    case Way::nothing:
+      return Verdict::proceed();
+    case Way::https:
+      return to_https(ctx);
+    case Way::text:
+      target = from_parts(ctx);
+      break;
     case Way::pattern: {
       Captures captures;
       if (sdk::substitute_once(pattern_, replacement_, ctx.path, ctx.arena, target, captures) != sdk::Substituted::yes)

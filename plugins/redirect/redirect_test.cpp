@@ -53,8 +53,8 @@ TEST_CASE("redirect substitutes in the client's path", "[plugins][redirect]") {
   const char* conf = R"J({"regex_uri":["^/t/(.*)$","http://e/$1"],"ret_code":301})J";
   CHECK(redirected(conf, "/t/x") == "301 http://e/x");
   CHECK(redirected(conf, "/other") == "-");
-  CHECK(redirected(R"J({"regex_uri":["^/test/(.*)","http://test.com/${1}"],"encode_uri":true})J", "/test/with%20space") ==
-        "302 http://test.com/with%20space");
+  CHECK(redirected(R"J({"regex_uri":["^/test/(.*)","http://test.com/${1}"],"encode_uri":true})J",
+                   "/test/with%20space") == "302 http://test.com/with%20space");
 }
 
 TEST_CASE("redirect to https", "[plugins][redirect]") {

@@ -46,7 +46,9 @@ const schema::Table<RefererRestriction::Config>& RefererRestriction::table() {
                      .max_length(1024)
                      .default_value("Your referer host is not allowed")
                      .doc("told to who is refused"))
-          .refine([](Node n) { return n.with_one_of({Node().require({"whitelist"}), Node().require({"blacklist"})}); });
+          .refine([](Node n) {
+            return n.with_one_of({Node().require({"whitelist"}), Node().require({"blacklist"})});
+          });
   return kTable;
 }
 

@@ -26,7 +26,8 @@ const schema::Table<RequestId::Config>& RequestId::table() {
   using namespace schema;
   static const auto kRange =
       schema::table<RangeConfig>()
-          .field("length", &RangeConfig::length, integer().at_least(6).default_value(16).doc("characters of a range_id"))
+          .field("length", &RangeConfig::length,
+                 integer().at_least(6).default_value(16).doc("characters of a range_id"))
           .field("char_set", &RangeConfig::char_set,
                  string().min_length(6).default_value(RangeConfig().char_set).doc("what a range_id is drawn from"));
   static const auto kTable =

@@ -1,5 +1,5 @@
-// request-id: gives every request an identifier, or keeps the one it came with, and shows it upstream, in the answer and
-// as the variable `apisix_request_id`.
+// request-id: gives every request an identifier, or keeps the one it came with, and shows it upstream, in the answer
+// and as the variable `apisix_request_id`.
 #pragma once
 
 #include <cstdint>

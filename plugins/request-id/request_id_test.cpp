@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "plugins/request-id/identifiers.hpp"
 #include "conf/base/pcre.hpp"
+#include "plugins/request-id/identifiers.hpp"
 #include "test/support/plugin_kit.hpp"
 
 using namespace sluice;

@@ -22,18 +22,31 @@ Result<unsigned> flags_of(std::string_view options) {
   unsigned flags = Regex::none;
   for (const char c : options) {
     switch (c) {
-      case 'i': flags |= Regex::caseless; break;
-      case 'm': flags |= Regex::multiline; break;
-      case 's': flags |= Regex::dotall; break;
-      case 'x': flags |= Regex::extended; break;
-      case 'a': flags |= Regex::anchored; break;
+      case 'i':
+        flags |= Regex::caseless;
+        break;
+      case 'm':
+        flags |= Regex::multiline;
+        break;
+      case 's':
+        flags |= Regex::dotall;
+        break;
+      case 'x':
+        flags |= Regex::extended;
+        break;
+      case 'a':
+        flags |= Regex::anchored;
+        break;
       case 'u':
-      case 'U': flags |= Regex::utf; break;
+      case 'U':
+        flags |= Regex::utf;
+        break;
       case 'j':
       case 'o':
       case 'd':
       case 'D':
-      case 'J': break;
+      case 'J':
+        break;
       default:
         return invalid("unknown flag \"" + std::string(1, c) + "\" (flags \"" + std::string(options) + "\")");
     }
@@ -76,7 +89,8 @@ schema::Node headers_node() {
   const Node flat = object().min_properties(1).pattern_property("^[^:]+$", one_of({string(), number()}));
   const Node structured =
       Node()
-          .property("add", array(string().pattern("^[^:]+:[^:]*[^/]$")).min_items(1).doc("fields to append, `Name: value`"))
+          .property("add",
+                    array(string().pattern("^[^:]+:[^:]*[^/]$")).min_items(1).doc("fields to append, `Name: value`"))
           .property("set", flat.doc("fields that replace those of the same name"))
           .property("remove", array(string().pattern("^[^:]+$")).min_items(1).doc("names of fields to drop"));
   return any_of({flat, structured});
@@ -90,7 +104,7 @@ struct ResponseRewrite::Held {
   std::size_t room = 0;
   std::size_t expected = 0;  // Content-Length of the answer, 0 when unknown
   sdk::Coding coding = sdk::Coding::identity;
-  bool replaced = false;     // `body` has been sent
+  bool replaced = false;  // `body` has been sent
 };
 
 const schema::Table<ResponseRewrite::Config>& ResponseRewrite::table() {
@@ -104,15 +118,17 @@ const schema::Table<ResponseRewrite::Config>& ResponseRewrite::table() {
           .field("options", &FilterConfig::options, string().default_value("jo").doc("flags of the pattern"));
   static const auto kTable =
       schema::table<Config>()
-          .field("headers", &Config::headers, headers_node().doc("flat map (set), or add, set and remove; values are templates"))
+          .field("headers", &Config::headers,
+                 headers_node().doc("flat map (set), or add, set and remove; values are templates"))
           .field("body", &Config::body, string().doc("new body; excludes filters"))
           .field("body_base64", &Config::body_base64, boolean().default_value(false).doc("body is base64"))
           .field("status_code", &Config::status_code, integer().at_least(200).at_most(598).doc("new status"))
           .field("vars", &Config::vars, array().doc("condition; where it does not hold nothing happens"))
           .field("filters", &Config::filters, kFilter, schema::optional,
                  [](Node n) { return n.min_items(1).doc("replacements in the body, in order; excludes body"); })
-          .field("max_resp_body_size", &Config::max_resp_body_size,
-                 integer().at_least(1).default_value(67108864).doc("bytes of body that filters see; the rest is cut off"))
+          .field(
+              "max_resp_body_size", &Config::max_resp_body_size,
+              integer().at_least(1).default_value(67108864).doc("bytes of body that filters see; the rest is cut off"))
           .refine([](Node n) {
             return n.depends("body", negate(Node().require({"filters"})))
                 .depends("filters", negate(Node().require({"body"})));
@@ -180,8 +196,8 @@ void ResponseRewrite::compile_headers(const Json& headers, sdk::CompileContext& 
       const std::string_view name = text::trim(line.substr(0, colon));
       const std::string_view value = colon == std::string_view::npos ? "" : text::trim(line.substr(colon + 1));
       if (!sdk::check_field_name(name).empty() || value.empty()) {
-        log::warn("response-rewrite of " + context.resource_key() + ": no header is changed, not a header line: " +
-                  std::string(line));
+        log::warn("response-rewrite of " + context.resource_key() +
+                  ": no header is changed, not a header line: " + std::string(line));
         add_.clear();
         return;
       }
@@ -254,7 +270,8 @@ std::string_view ResponseRewrite::filtered(RequestContext& ctx, const Held& held
                           ? sdk::substitute_all(filter.pattern, filter.replacement, text, ctx.arena, next)
                           : sdk::substitute_once(filter.pattern, filter.replacement, text, ctx.arena, next, captures);
     if (done == sdk::Substituted::yes) text = next;
-    if (done == sdk::Substituted::failed) log::error("response-rewrite: a filter ran into the limits of the regex engine");
+    if (done == sdk::Substituted::failed)
+      log::error("response-rewrite: a filter ran into the limits of the regex engine");
   }
   return text;
 }

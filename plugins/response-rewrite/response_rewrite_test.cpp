@@ -97,8 +97,8 @@ TEST_CASE("response-rewrite filters the whole body", "[plugins][response-rewrite
                   {"h", "e", "llo"}) == "-elo");
   CHECK(rewritten(R"({"filters":[{"regex":"x*","replace":"-","scope":"global"}]})", {"ab"}) == "-a-b-");
   CHECK(rewritten(R"({"filters":[{"regex":"nope","replace":"x"}]})", {"", ""}).empty());
-  CHECK(rewritten(R"({"max_resp_body_size":5,"filters":[{"regex":"hello","replace":"HELLO"}]})",
-                  {"hel", "lo world"}) == "HELLO");
+  CHECK(rewritten(R"({"max_resp_body_size":5,"filters":[{"regex":"hello","replace":"HELLO"}]})", {"hel", "lo world"}) ==
+        "HELLO");
   // Taken, and never applied.
   CHECK(rewritten(R"({"filters":[{"regex":"a","replace":"$x"}]})", {"a"}) == "a");
 }
@@ -119,7 +119,8 @@ TEST_CASE("response-rewrite decodes compressed bodies before filtering", "[plugi
 }
 
 TEST_CASE("response-rewrite changes no field when an added line is malformed", "[plugins][response-rewrite]") {
-  auto plugin = test::configured<ResponseRewrite>(R"({"headers":{"add":["A B:x","C:d"],"set":{"X":"1"},"remove":["Z"]}})");
+  auto plugin =
+      test::configured<ResponseRewrite>(R"({"headers":{"add":["A B:x","C:d"],"set":{"X":"1"},"remove":["Z"]}})");
   REQUIRE(plugin.has_value());
   Kit kit;
   kit.answer(200).answer_header("Z", "1");

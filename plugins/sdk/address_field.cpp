@@ -9,8 +9,8 @@ schema::Node address_field() {
   const std::string octet = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
   const std::string v4_range = "^(?:" + octet + "\\.){3}" + octet + "/(?:3[0-2]|[12]?[0-9])$";
   const std::string v6_range = "^[a-fA-F0-9]{0,4}(?::[a-fA-F0-9]{0,4}){1,8}/[0-9]{1,3}$";
-  return any_of({string().format("ipv4"), string().pattern(v4_range), string().format("ipv6"),
-                 string().pattern(v6_range)});
+  return any_of(
+      {string().format("ipv4"), string().pattern(v4_range), string().format("ipv6"), string().pattern(v6_range)});
 }
 
 std::string check_addresses(const Json& conf, std::string_view name) {

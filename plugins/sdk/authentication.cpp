@@ -35,9 +35,7 @@ schema::Node titled_route_side(schema::Node node) {
   return node.keyword("title", R"("work with route or service object")");
 }
 
-schema::Node titled_consumer_side(schema::Node node) {
-  return node.keyword("title", R"("work with consumer object")");
-}
+schema::Node titled_consumer_side(schema::Node node) { return node.keyword("title", R"("work with consumer object")"); }
 
 schema::Node anonymous_consumer_field() {
   return schema::string().min_length(1).doc("consumer that a request without valid credentials is taken for");

@@ -72,8 +72,7 @@ std::string_view base64_encode(Arena& arena, std::string_view octets) noexcept {
   for (std::size_t i = 0; i < octets.size(); i += 3) {
     const std::size_t n = octets.size() - i < 3 ? octets.size() - i : 3;
     std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (k < n ? static_cast<unsigned char>(octets[i + k]) : 0u);
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < n ? static_cast<unsigned char>(octets[i + k]) : 0u);
     for (std::size_t k = 0; k < 4; ++k) *at++ = k <= n ? kPlain[bits >> (18 - 6 * k) & 63] : '=';
   }
   return {begin, size};

@@ -9,10 +9,14 @@ namespace {
 
 const EVP_MD* method_of(Hash hash) noexcept {
   switch (hash) {
-    case Hash::sha1: return ::EVP_sha1();
-    case Hash::sha256: return ::EVP_sha256();
-    case Hash::sha384: return ::EVP_sha384();
-    case Hash::sha512: return ::EVP_sha512();
+    case Hash::sha1:
+      return ::EVP_sha1();
+    case Hash::sha256:
+      return ::EVP_sha256();
+    case Hash::sha384:
+      return ::EVP_sha384();
+    case Hash::sha512:
+      return ::EVP_sha512();
   }
   return nullptr;
 }

@@ -33,11 +33,11 @@ std::string_view cookie_date(Arena& arena, std::int64_t unix_seconds) noexcept {
   const year_month_day date{day};
   const hh_mm_ss time{when - day};
   char* const out = static_cast<char*>(arena.allocate(64, 1));
-  const int n = std::snprintf(out, 64, "%s, %02u-%s-%02d %02d:%02d:%02d GMT", kDays[weekday{day}.c_encoding()].data(),
-                              static_cast<unsigned>(date.day()),
-                              kMonths[static_cast<unsigned>(date.month()) - 1].data(),
-                              static_cast<int>(date.year()) % 100, static_cast<int>(time.hours().count()),
-                              static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
+  const int n =
+      std::snprintf(out, 64, "%s, %02u-%s-%02d %02d:%02d:%02d GMT", kDays[weekday{day}.c_encoding()].data(),
+                    static_cast<unsigned>(date.day()), kMonths[static_cast<unsigned>(date.month()) - 1].data(),
+                    static_cast<int>(date.year()) % 100, static_cast<int>(time.hours().count()),
+                    static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()));
   return {out, static_cast<std::size_t>(n)};
 }
 

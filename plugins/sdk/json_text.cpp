@@ -9,14 +9,29 @@ std::size_t escape(char c, char* out) noexcept {
   static constexpr char kHex[] = "0123456789abcdef";
   char letter = 0;
   switch (c) {
-    case '"': letter = '"'; break;
-    case '\\': letter = '\\'; break;
-    case '\n': letter = 'n'; break;
-    case '\r': letter = 'r'; break;
-    case '\t': letter = 't'; break;
-    case '\b': letter = 'b'; break;
-    case '\f': letter = 'f'; break;
-    default: break;
+    case '"':
+      letter = '"';
+      break;
+    case '\\':
+      letter = '\\';
+      break;
+    case '\n':
+      letter = 'n';
+      break;
+    case '\r':
+      letter = 'r';
+      break;
+    case '\t':
+      letter = 't';
+      break;
+    case '\b':
+      letter = 'b';
+      break;
+    case '\f':
+      letter = 'f';
+      break;
+    default:
+      break;
   }
   if (letter != 0) {
     out[0] = '\\';

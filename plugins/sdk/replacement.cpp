@@ -92,12 +92,15 @@ Substituted substitute_once(const Regex& regex, const Replacement& replacement, 
                             std::string_view& out, Captures& captures) noexcept {
   out = subject;
   switch (regex.try_match(subject, captures)) {
-    case Regex::Outcome::unmatched: return Substituted::no;
-    case Regex::Outcome::failed: return Substituted::failed;
-    case Regex::Outcome::matched: break;
+    case Regex::Outcome::unmatched:
+      return Substituted::no;
+    case Regex::Outcome::failed:
+      return Substituted::failed;
+    case Regex::Outcome::matched:
+      break;
   }
-  out = arena.concat({subject.substr(0, captures.begin), replacement.expand(arena, captures),
-                      subject.substr(captures.end)});
+  out = arena.concat(
+      {subject.substr(0, captures.begin), replacement.expand(arena, captures), subject.substr(captures.end)});
   return Substituted::yes;
 }
 

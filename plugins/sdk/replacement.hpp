@@ -1,7 +1,8 @@
 // Replacement: the text that takes the place of a regular expression's match, compiled once.
 //
 // `$1`, `$12` and `${1}` are groups, `$0` is the whole match, `$$` is a dollar; a group that took no part is empty.
-// Any other `$` is an error, said when the configuration is compiled. Used by proxy-rewrite, redirect, response-rewrite.
+// Any other `$` is an error, said when the configuration is compiled. Used by proxy-rewrite, redirect,
+// response-rewrite.
 #pragma once
 
 #include <string>

@@ -7,16 +7,17 @@ using sdk::Verdict;
 
 const schema::Table<TrafficLabel::Config>& TrafficLabel::table() {
   using namespace schema;
-  static const Node kAction = object()
-                                  .property("set_headers", object().min_properties(1).doc("fields to set, templates"))
-                                  .property("weight", integer().at_least(1).default_value(1).doc("share of this action"));
+  static const Node kAction =
+      object()
+          .property("set_headers", object().min_properties(1).doc("fields to set, templates"))
+          .property("weight", integer().at_least(1).default_value(1).doc("share of this action"));
   static const auto kRule =
       schema::table<RuleConfig>()
           .field("match", &RuleConfig::match, array().min_items(1).doc("condition; absent: always"))
           .field("actions", &RuleConfig::actions, array(kAction).min_items(1).doc("one of these is taken"), required);
-  static const auto kTable =
-      schema::table<Config>().field("rules", &Config::rules, kRule, required,
-                                    [](Node n) { return n.min_items(1).doc("the first that matches is taken"); });
+  static const auto kTable = schema::table<Config>().field("rules", &Config::rules, kRule, required, [](Node n) {
+    return n.min_items(1).doc("the first that matches is taken");
+  });
   return kTable;
 }
 
@@ -59,8 +60,9 @@ Result<TrafficLabel> TrafficLabel::compile(Config config, sdk::CompileContext& c
       for (const auto& action : given.actions.get().GetArray()) {
         const Json* fields = find(action, "set_headers");
         const Json* weight = find(action, "weight");
-        rule.actions.push_back({fields == nullptr ? std::vector<sdk::FieldTemplate>() : sdk::field_templates(*fields, context),
-                                weight != nullptr && weight->IsInt64() ? weight->GetInt64() : 1});
+        rule.actions.push_back(
+            {fields == nullptr ? std::vector<sdk::FieldTemplate>() : sdk::field_templates(*fields, context),
+             weight != nullptr && weight->IsInt64() ? weight->GetInt64() : 1});
       }
     }
     if (rule.actions.empty()) continue;

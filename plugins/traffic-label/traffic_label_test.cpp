@@ -21,7 +21,8 @@ std::string labelled(const char* conf, const char* target) {
 }  // namespace
 
 TEST_CASE("traffic-label sets fields where its condition holds", "[plugins][traffic-label]") {
-  const char* conf = R"({"rules":[{"match":[["arg_foo","==","bar"]],"actions":[{"set_headers":{"X-Server-Id":100}}]}]})";
+  const char* conf =
+      R"({"rules":[{"match":[["arg_foo","==","bar"]],"actions":[{"set_headers":{"X-Server-Id":100}}]}]})";
   CHECK(labelled(conf, "/echo") == "old|");
   CHECK(labelled(conf, "/echo?foo=bar") == "100|");
   CHECK(labelled(R"({"rules":[{"actions":[{"set_headers":{"X-Server-Id":"$arg_a"}}]}]})", "/echo?a=7") == "7|");

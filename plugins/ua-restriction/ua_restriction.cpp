@@ -22,7 +22,9 @@ const schema::Table<UaRestriction::Config>& UaRestriction::table() {
           .field("denylist", &Config::denylist, kList.doc("patterns of user agents that may not"))
           .field("message", &Config::message,
                  string().min_length(1).max_length(1024).default_value("Not allowed").doc("told to who is refused"))
-          .refine([](Node n) { return n.with_one_of({Node().require({"allowlist"}), Node().require({"denylist"})}); });
+          .refine([](Node n) {
+            return n.with_one_of({Node().require({"allowlist"}), Node().require({"denylist"})});
+          });
   return kTable;
 }
 

@@ -14,8 +14,10 @@ const schema::Table<UriBlocker::Config>& UriBlocker::table() {
   using namespace schema;
   static const auto kTable =
       schema::table<Config>()
-          .field("block_rules", &Config::block_rules,
-                 array(string().min_length(1).max_length(4096)).unique().doc("patterns; an empty list blocks everything"), required)
+          .field(
+              "block_rules", &Config::block_rules,
+              array(string().min_length(1).max_length(4096)).unique().doc("patterns; an empty list blocks everything"),
+              required)
           .field("rejected_code", &Config::rejected_code,
                  integer().at_least(200).default_value(403).doc("status of the refusal"))
           .field("rejected_msg", &Config::rejected_msg, string().min_length(1).doc("told to who is refused"))

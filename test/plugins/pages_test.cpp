@@ -43,7 +43,8 @@ void collect(const Json& node, const std::string& prefix, Attributes& out) {
     Attribute a;
     if (const Json* required = find(node, "required"))
       for (const auto& r : required->GetArray()) a.required |= text_of(r) == text_of(m.name);
-    if (const Json* value = find(m.value, "default")) a.default_text = value->IsString() ? text_of(*value) : to_json(*value);
+    if (const Json* value = find(m.value, "default"))
+      a.default_text = value->IsString() ? text_of(*value) : to_json(*value);
     out[name] = a;
     collect(m.value, name + ".", out);
     if (const Json* items = find(m.value, "items")) collect(*items, name + "[].", out);
