@@ -17,10 +17,12 @@
 #include "admin/control/status.hpp"
 #include "admin/dns/resolver.hpp"
 #include "admin/http/server.hpp"
+#include "admin/metrics/metrics.hpp"
 #include "admin/node_options.hpp"
 #include "admin/store/embedded.hpp"
 #include "admin/store/file_provider.hpp"
 #include "conf/base/log.hpp"
+#include "plugins/sdk/exposition.hpp"
 
 namespace sluice::admin {
 
@@ -88,6 +90,8 @@ class AdminProcess {
   std::unique_ptr<Api> api_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<Status> status_;
+  std::unique_ptr<sdk::Exposition> exposition_;
+  std::unique_ptr<Metrics> metrics_;
   std::vector<std::unique_ptr<http::Server>> servers_;
   TimePoint drain_until_{};
 };
@@ -186,6 +190,11 @@ void AdminProcess::open_listeners() {
   listen(Role::control, [this](const auto& request, http::Respond respond) { control_->handle(request, respond); });
   status_ = std::make_unique<Status>(start_.catalog->workers(), start_.generation, start_.workers);
   listen(Role::status, [this](const auto& request, http::Respond respond) { status_->handle(request, respond); });
+  exposition_ = std::make_unique<sdk::Exposition>(*start_.catalog, find(node_.plugin_attr.get(), "prometheus"));
+  MetricsOptions metrics{node_.prometheus.export_uri, [this] { return exposition_->render(monotonic_now()); },
+                         [this] { return checker_->enabled().find("prometheus") != nullptr; }};
+  metrics_ = std::make_unique<Metrics>(std::move(metrics), start_.catalog->workers());
+  listen(Role::metrics, [this](const auto& request, http::Respond respond) { metrics_->handle(request, respond); });
 }
 
 Result<void> AdminProcess::reload_plugins() {
