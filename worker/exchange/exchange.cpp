@@ -215,6 +215,12 @@ Task<void> Exchange::pipeline() noexcept {
         if (!known_consumer_->plugins.empty())
           chain_ = sdk::merge_consumer(*chain_, known_consumer_->plugins, ctx_.arena, added);
       }
+      if (ctx_.request_body_limit.has_value() && !body_.limit(*ctx_.request_body_limit)) {
+        worker_.count(Refusal::body_too_large);
+        linger_ = true;
+        co_await reply(413, sdk::ResponseSource::apisix);
+        co_return;
+      }
       if (global_->needs.request_body || (chain_ != nullptr && chain_->needs.request_body)) {
         const bool there = co_await collect_body();
         if (!there) co_return;

@@ -41,6 +41,12 @@ class RequestBody {
   // limit 0: none. False: the stated length is above the limit already.
   bool begin(BodyFraming framing, std::uint64_t length, std::uint64_t limit, std::size_t keep) noexcept;
 
+  // Another limit from now on (a plugin's). False: what is stated or was received is above it.
+  bool limit(std::uint64_t octets) noexcept {
+    limit_ = octets;
+    return octets == 0 || (length_ <= octets && received_ <= octets);
+  }
+
   bool exists() const noexcept { return framing_ != BodyFraming::none; }
   bool chunked() const noexcept { return framing_ == BodyFraming::chunked; }
   bool complete() const noexcept { return complete_; }       // all of it was received

@@ -7,11 +7,11 @@
 namespace sluice::worker {
 
 namespace {
-
 constexpr nanoseconds kAfterEnd = seconds(10);
+}  // namespace
 
 // One direction of the tunnel.
-struct Lane {
+struct TunnelLane {
   Io& from;
   Io& to;
   Buffer block;
@@ -52,8 +52,6 @@ struct Lane {
   std::uint8_t want_to() const noexcept { return pending.empty() ? 0 : kWrite; }
 };
 
-}  // namespace
-
 Task<void> Exchange::tunnel() noexcept {
   keep_open_ = false;
   Io& up = upstream_connection_->io;
@@ -66,8 +64,8 @@ Task<void> Exchange::tunnel() noexcept {
     co_return;
   }
   answered_ = true;
-  Lane down{up, client, {}, {}};
-  Lane upward{client, up, {}, {}};
+  TunnelLane down{up, client, {}, {}};
+  TunnelLane upward{client, up, {}, {}};
   down.pending = {in_.data() + answer_.size, in_size_ - answer_.size};
   const std::string_view early = session_.buffered();  // sent with the handshake
   upward.pending = early;
