@@ -37,30 +37,6 @@ std::string position_text(std::string_view text, std::size_t offset) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-// Offset of the bracket that opens level max_depth + 1, or npos. Brackets inside strings do not count.
-std::size_t too_deep_at(std::string_view text, unsigned max_depth) noexcept {
-  unsigned depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        in_string = false;
-      continue;
-    }
-    if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > max_depth) return i;
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      --depth;
-    }
-  }
-  return std::string_view::npos;
-}
-
 std::string_view name_of(const Json::Member& m) noexcept { return {m.name.GetString(), m.name.GetStringLength()}; }
 
 bool has_duplicates(const Json& object) {
@@ -143,6 +119,29 @@ void fold_duplicate_members(Json& value, JsonDoc::AllocatorType& alloc) {
   for (auto& m : value.GetObject()) fold_duplicate_members(m.value, alloc);
 }
 
+std::size_t json_too_deep_at(std::string_view text, unsigned max_depth) noexcept {
+  unsigned depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+      continue;
+    }
+    if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > max_depth) return i;
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return std::string_view::npos;
+}
+
 Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes)
     return Error{Errc::too_large,
@@ -151,7 +150,7 @@ Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits) {
                      std::to_string(limits.max_bytes),
                  "json",
                  false};
-  if (const auto at = too_deep_at(text, limits.max_depth); at != std::string_view::npos)
+  if (const auto at = json_too_deep_at(text, limits.max_depth); at != std::string_view::npos)
     return invalid("nested deeper than " + std::to_string(limits.max_depth) + " levels at " + position_text(text, at));
   JsonDoc doc;
   rapidjson::MemoryStream stream(text.data(), text.size());

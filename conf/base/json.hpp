@@ -23,6 +23,9 @@ struct JsonLimits {
 // Error: where (line and column) and what was found.
 Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits = {});
 
+// Offset of the bracket that opens level max_depth + 1, or npos; no parser runs. Brackets inside strings do not count.
+std::size_t json_too_deep_at(std::string_view text, unsigned max_depth) noexcept;
+
 std::string to_json(const Json& value);            // compact, members as they stand; integers without a point
 std::string canonical_json(const Json& value);     // compact, members sorted by name: input of digests
 const Json* find(const Json& object, std::string_view name) noexcept;  // nullptr when absent or not an object

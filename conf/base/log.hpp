@@ -4,8 +4,11 @@
 // so that processes sharing the file never tear each other's. Secrets are never passed in.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "conf/base/clock.hpp"
 
 namespace sluice::log {
 
@@ -30,5 +33,24 @@ inline void warn(std::string_view m) noexcept { write(Level::warn, m); }
 inline void error(std::string_view m) noexcept { write(Level::error, m); }
 inline void crit(std::string_view m) noexcept { write(Level::crit, m); }
 inline void alert(std::string_view m) noexcept { write(Level::alert, m); }
+
+// Keeps a flood of events from becoming a flood of writes: at most `per_second` lines in each second.
+class Pace {
+ public:
+  explicit constexpr Pace(int per_second) noexcept : per_second_(per_second) {}
+  bool admit(TimePoint now) noexcept {
+    const std::int64_t this_second = to_ns(now) / 1'000'000'000;
+    if (this_second != second_) {
+      second_ = this_second;
+      lines_ = 0;
+    }
+    return lines_ < per_second_ && ++lines_ > 0;
+  }
+
+ private:
+  int per_second_;
+  int lines_ = 0;
+  std::int64_t second_ = -1;
+};
 
 }  // namespace sluice::log

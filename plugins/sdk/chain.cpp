@@ -129,16 +129,8 @@ namespace {
 
 // Refusals are logged, but a flood of them must not become a flood of writes: ten lines a second and process.
 void log_exit(const PluginInstance& instance, std::uint16_t status, TimePoint now) noexcept {
-  constexpr int kPerSecond = 10;
-  static thread_local std::int64_t second = -1;
-  static thread_local int lines = 0;
-  const std::int64_t this_second = to_ns(now) / 1'000'000'000;
-  if (this_second != second) {
-    second = this_second;
-    lines = 0;
-  }
-  if (lines >= kPerSecond || !log::enabled(log::Level::warn)) return;
-  ++lines;
+  static thread_local log::Pace pace(10);
+  if (!log::enabled(log::Level::warn) || !pace.admit(now)) return;
   char text[128];
   const std::string_view name = name_of(instance);
   const int n = std::snprintf(text, sizeof text, "%.*s exits with http status code %u", static_cast<int>(name.size()),

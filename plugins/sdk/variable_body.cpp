@@ -11,6 +11,7 @@
 #include <charconv>
 
 #include "conf/base/text.hpp"
+#include "conf/base/json.hpp"
 #include "plugins/sdk/variable_getters.hpp"
 
 namespace sluice::sdk {
@@ -42,27 +43,6 @@ class ArenaAllocator {
 using Node = rapidjson::GenericValue<rapidjson::UTF8<>, ArenaAllocator>;
 using Doc = rapidjson::GenericDocument<rapidjson::UTF8<>, ArenaAllocator, ArenaAllocator>;
 
-bool nesting_within_bounds(std::string_view text) noexcept {
-  unsigned depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxNesting) return false;
-    } else if (c == '}' || c == ']') {
-      if (depth > 0) --depth;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 struct JsonBody {
@@ -79,7 +59,7 @@ const Node* json_of(RequestContext& ctx) noexcept {
     cache.json_state = VariableCache::State::absent;
     const std::string_view body = *ctx.request_body;
     const std::size_t limit = variable_limits().max_post_args_bytes;
-    if ((limit == 0 || body.size() <= limit) && nesting_within_bounds(body)) {
+    if ((limit == 0 || body.size() <= limit) && json_too_deep_at(body, kMaxNesting) == std::string_view::npos) {
       // Never destroyed: all it owns is the arena's.
       auto* parsed = new (ctx.arena.allocate(sizeof(JsonBody), alignof(JsonBody))) JsonBody(ctx.arena);
       parsed->document.Parse<rapidjson::kParseIterativeFlag>(body.data(), body.size());

@@ -35,39 +35,39 @@ int released_port() {
 TEST_CASE("a replaced set keeps the sockets that both name", "[listeners]") {
   Listeners listeners;
   const int a = released_port(), b = released_port();
-  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}}));
+  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}}).has_value());
   const int fd = listeners.all().at(0).fd;
-  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}, {ListenSocket::Role::admin, "127.0.0.1", b}}));
+  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}, {ListenSocket::Role::admin, "127.0.0.1", b}}).has_value());
   CHECK(listeners.with_role(ListenSocket::Role::proxy).at(0).fd == fd);
   CHECK(listeners.with_role(ListenSocket::Role::admin).at(0).address == "127.0.0.1:" + std::to_string(b));
-  REQUIRE(listeners.replace({{ListenSocket::Role::admin, "127.0.0.1", b}}));
+  REQUIRE(listeners.replace({{ListenSocket::Role::admin, "127.0.0.1", b}}).has_value());
   CHECK(listeners.with_role(ListenSocket::Role::proxy).empty());
 }
 
 TEST_CASE("an occupied address refuses the whole set and leaves the old one in force", "[listeners]") {
   Listeners listeners;
   const int a = released_port(), c = released_port();
-  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}}));
+  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}}).has_value());
   int holder = -1;
   const int taken = free_port(holder);
   listen(holder, 1);
   auto refused = listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a},
                                     {ListenSocket::Role::proxy, "127.0.0.1", c},
                                     {ListenSocket::Role::proxy, "127.0.0.1", taken}});
-  REQUIRE_FALSE(refused);
+  REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().path == "127.0.0.1:" + std::to_string(taken));
   CHECK(refused.error().reason.find("Address already in use") != std::string::npos);
   CHECK(listeners.all().size() == 1);
   // The address that was opened on the way is free again.
   Listeners other;
-  CHECK(other.replace({{ListenSocket::Role::proxy, "127.0.0.1", c}}));
+  CHECK(other.replace({{ListenSocket::Role::proxy, "127.0.0.1", c}}).has_value());
   close(holder);
 }
 
 TEST_CASE("the bus has one name for the life of the master", "[listeners]") {
   Listeners listeners;
   auto name = listeners.open_bus();
-  REQUIRE(name);
+  REQUIRE(name.has_value());
   CHECK(name->at(0) == '\0');
   CHECK(name->size() > 20);
   CHECK(*listeners.open_bus() == *name);

@@ -46,7 +46,9 @@ IoResult Io::try_read(char* into, std::size_t n) noexcept {
   }
 }
 
-IoResult Io::try_write(const char* octets, std::size_t n) noexcept {
+// One call that sends at most n octets, and what its outcome says of the socket.
+template <class Call>
+IoResult Io::write_with(std::size_t n, Call&& call) noexcept {
   IoResult out;
   if (io_fault_for_test != nullptr) [[unlikely]] {
     if (const int e = io_fault_for_test->before(*this, 'w')) {
@@ -55,7 +57,7 @@ IoResult Io::try_write(const char* octets, std::size_t n) noexcept {
     }
   }
   while (true) {
-    const ssize_t sent = ::send(fd_, octets, n, MSG_NOSIGNAL);
+    const ssize_t sent = call();
     if (sent >= 0) {
       out.n = static_cast<std::size_t>(sent);
       if (out.n < n) {
@@ -76,39 +78,17 @@ IoResult Io::try_write(const char* octets, std::size_t n) noexcept {
   }
 }
 
+IoResult Io::try_write(const char* octets, std::size_t n) noexcept {
+  return write_with(n, [&] { return ::send(fd_, octets, n, MSG_NOSIGNAL); });
+}
+
 IoResult Io::try_write(const iovec* parts, int count) noexcept {
-  IoResult out;
-  if (io_fault_for_test != nullptr) [[unlikely]] {
-    if (const int e = io_fault_for_test->before(*this, 'w')) {
-      out.error = e;
-      return out;
-    }
-  }
   std::size_t n = 0;
   for (int i = 0; i < count; ++i) n += parts[i].iov_len;
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(parts);
   message.msg_iovlen = static_cast<std::size_t>(count);
-  while (true) {
-    const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
-    if (sent >= 0) {
-      out.n = static_cast<std::size_t>(sent);
-      if (out.n < n) {
-        ready_ &= static_cast<std::uint8_t>(~kWrite);
-        out.want_write = true;
-      }
-      return out;
-    }
-    if (errno == EINTR) continue;
-    if (errno == EAGAIN) {
-      ready_ &= static_cast<std::uint8_t>(~kWrite);
-      out.want_write = true;
-      return out;
-    }
-    out.error = errno;
-    note_error(errno);
-    return out;
-  }
+  return write_with(n, [&] { return ::sendmsg(fd_, &message, MSG_NOSIGNAL); });
 }
 
 bool Io::quiet() noexcept {

@@ -76,6 +76,8 @@ class Io {
 
  private:
   friend class Reactor;
+  template <class Call>
+  IoResult write_with(std::size_t n, Call&& call) noexcept;
   void note_error(int error) noexcept;
   int fd_ = -1;
   std::uint8_t ready_ = 0;

@@ -10,16 +10,8 @@ Refusal::Refusal(int status, const std::optional<std::string>& message) : status
 }
 
 void log_limit_problem(std::string_view plugin, std::string_view what, std::string_view detail, TimePoint now) noexcept {
-  constexpr int kPerSecond = 10;
-  static thread_local std::int64_t second = -1;
-  static thread_local int lines = 0;
-  const std::int64_t this_second = to_ns(now) / 1'000'000'000;
-  if (this_second != second) {
-    second = this_second;
-    lines = 0;
-  }
-  if (lines >= kPerSecond || !log::enabled(log::Level::error)) return;
-  ++lines;
+  static thread_local log::Pace pace(10);
+  if (!log::enabled(log::Level::error) || !pace.admit(now)) return;
   Arena arena;
   log::error(arena.concat({plugin, ": ", what, detail.empty() ? "" : ": ", detail}));
 }
