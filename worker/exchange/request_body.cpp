@@ -72,7 +72,9 @@ RequestBody::Fill RequestBody::take_chunked(Session& session, char* into, std::s
   if (step.offset != 0 && step.payload != 0) std::memmove(into, into + step.offset, step.payload);
   produced = step.payload;
   received_ += produced;
+#ifndef SLUICE_MUTATION_NO_BODY_BOUND
   if (limit_ != 0 && received_ > limit_) return Fill::too_large;
+#endif
   complete_ = step.status == ChunkDecoder::Status::done;
   return Fill::progress;
 }

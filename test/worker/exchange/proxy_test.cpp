@@ -180,7 +180,7 @@ TEST_CASE("no route, no upstream, dead upstream", "[exchange]") {
   CHECK(client.in.find("X-APISIX-Upstream-Status: 502, 502\r\n") != std::string::npos);
 }
 
-TEST_CASE("the body limit holds in both framings", "[exchange]") {
+TEST_CASE("the body limit holds in both framings", "[exchange][body-bound]") {
   Gateway g([](Settings& s) { s.max_body = 5; });
   g.route();
   Peer client = g.connect();
