@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -104,8 +105,26 @@ struct Gateway {
   AdminKey key;
   Listeners listeners;
   std::unique_ptr<shm::Catalog> catalog;
+  std::vector<shm::DictSize> sizes;   // of the dictionaries, as they are
   PidFile pid_file;
 };
+
+// Entries stay: growing gives room in place, shrinking evicts by and by. What cannot change keeps its size.
+void resize_dictionaries(Gateway& gateway, const std::vector<shm::DictSize>& sizes) {
+  for (const shm::DictSize& wanted : sizes) {
+    auto current = std::find_if(gateway.sizes.begin(), gateway.sizes.end(),
+                                [&](const shm::DictSize& s) { return s.name == wanted.name; });
+    if (current == gateway.sizes.end() || current->bytes == wanted.bytes) continue;
+    const std::string change = "dictionary " + wanted.name + ": from " + std::to_string(current->bytes) + " to " +
+                               std::to_string(wanted.bytes) + " octets";
+    if (auto resized = gateway.catalog->resize(wanted.name, wanted.bytes); !resized) {
+      log::warn(change + " is not possible without a restart: " + resized.error().message());
+      continue;
+    }
+    current->bytes = wanted.bytes;
+    log::notice(change);
+  }
+}
 
 Result<Generation> next_generation(Gateway& gateway) {
   Result<conf::NodeConfig> node = load_checked(gateway.paths.config_file);
@@ -113,14 +132,15 @@ Result<Generation> next_generation(Gateway& gateway) {
   Result<AdminKey> key = effective_admin_key(std::getenv("ADMIN_KEY"), configured_key(*node), gateway.paths.data);
   if (!key) return key.error();
   std::vector<std::string> warnings;
-  wanted_dictionaries(*node, warnings);
-  // Listeners last: it is the one step that changes something outside this function.
+  const std::vector<shm::DictSize> sizes = wanted_dictionaries(*node, warnings);
+  // Listeners and sizes last: they change something outside this function.
   const std::vector<ListenWish> wishes = wanted_listeners(*node);
   tell(*node, warnings);
   place_paths(*node, gateway.paths);
   Result<Generation> generation = make_generation(std::move(*node), key->key);
   if (!generation) return generation;
   if (auto opened = gateway.listeners.replace(wishes); !opened) return opened.error();
+  resize_dictionaries(gateway, sizes);
   return generation;
 }
 
@@ -176,7 +196,8 @@ Result<Generation> first_generation(Gateway& gateway) {
   raise_open_files(node->nginx.worker_rlimit_nofile, limit_warning);
   std::vector<std::string> warnings;
   if (!limit_warning.empty()) warnings.push_back(limit_warning);
-  auto catalog = shm::Catalog::create(wanted_dictionaries(*node, warnings), shm::Catalog::kMaxWorkers);
+  gateway.sizes = wanted_dictionaries(*node, warnings);
+  auto catalog = shm::Catalog::create(gateway.sizes, shm::Catalog::kMaxWorkers);
   if (!catalog) return catalog.error();
   gateway.catalog = std::move(*catalog);
   for (const std::string& w : node->warnings) std::fprintf(stderr, "sluice: warning: %s\n", w.c_str());

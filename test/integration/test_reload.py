@@ -41,6 +41,18 @@ class Reload(GatewayTest):
         load.wait_for(100)
         self.assertEqual(load.stop(), [])
 
+    def test_a_dictionary_changes_its_size_and_keeps_its_counts(self):
+        limit = {"count": 2, "time_window": 600, "key": "remote_addr", "rejected_code": 429}
+        self.gateway.put("/routes/3", self.route("/limited", plugins={"limit-count": limit}))
+        self.assertEqual(self.gateway.proxy("/limited").status, 200)
+        self.gateway.write_config({"sluice": {"shared_dict": {"plugin-limit-count": "20m", "prometheus-metrics": "90m"}}})
+        self.reload()
+        log = self.gateway.log_tail()
+        self.assertIn("dictionary plugin-limit-count: from 10485760 to 20971520 octets", log)
+        self.assertIn("dictionary prometheus-metrics: from", log)
+        self.assertIn("is not possible without a restart", log)
+        self.assertEqual([self.gateway.proxy("/limited").status for _ in range(2)], [200, 429])
+
     def test_a_bad_file_changes_nothing_and_is_named(self):
         workers = self.gateway.worker_pids()
         for text in ("apisix: [", "apisix:\n  node_listen: many\n"):
