@@ -22,9 +22,9 @@ void prepare_title(int argc, char** argv) {
   char* end = argv[0] + std::strlen(argv[0]) + 1;
   for (int i = 1; i < argc; ++i)
     if (argv[i] == end) end = argv[i] + std::strlen(argv[i]) + 1;
-  // The environment lies behind the arguments; it moves to the heap so that its room can be used. It is never freed:
-  // getenv hands out pointers into it for the life of the process.
-  static std::vector<char*> moved;
+  // The environment lies behind the arguments; it moves to the heap so that its room can be used. It is never freed,
+  // the list of it neither: getenv reads both for the life of the process, exit handlers included.
+  static auto& moved = *new std::vector<char*>;
   for (char** entry = environ; *entry; ++entry) {
     if (*entry == end) end = *entry + std::strlen(*entry) + 1;
     moved.push_back(strdup(*entry));
