@@ -49,7 +49,8 @@ class Table {
   [[nodiscard]] Table field(std::string name, std::optional<T> C::*member, const Table<T>& inner,
                             bool is_required = false, const std::function<Node(Node)>& shape = {}) && {
     add(std::move(name), shaped(inner.node(), shape), is_required, [member, inner](const Json& value, C& out) {
-      return inner.read(value, (out.*member).emplace());
+      out.*member = T{};   // not emplace(): clang doubts a nested struct with member initialisers
+      return inner.read(value, *(out.*member));
     });
     return std::move(*this);
   }
