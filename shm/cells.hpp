@@ -124,6 +124,7 @@ class Cells {
   void fold_worker(std::uint32_t worker) noexcept;
 
   Usage usage() const noexcept;
+  const Seed& seed() const noexcept { return seed_; }
 
  private:
   struct Head;
