@@ -11,7 +11,9 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,7 +23,7 @@ namespace sluice {
 namespace {
 
 constexpr unsigned kParseFlags =
-    rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag;
+    rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
 
 std::string position_text(std::string_view text, std::size_t offset) {
   std::size_t line = 1;
@@ -52,6 +54,41 @@ bool has_duplicates(const Json& object) {
     if (!seen.insert({m.name.GetString(), m.name.GetStringLength()}).second) return true;
   return false;
 }
+
+// Stands between RapidJSON's reader and the document. The reader converts fractions either inexactly or, when told to be
+// exact, into an arbitrary number for a zero with an exponent beyond 22 (0e40, 0.0e50); so they are converted here, from
+// the text that the reader has just accepted.
+struct Builder {
+  JsonDoc& doc;
+  const rapidjson::MemoryStream& stream;
+  using Size = rapidjson::SizeType;
+
+  bool Null() { return doc.Null(); }
+  bool Bool(bool b) { return doc.Bool(b); }
+  bool Int(int i) { return doc.Int(i); }
+  bool Uint(unsigned i) { return doc.Uint(i); }
+  bool Int64(std::int64_t i) { return doc.Int64(i); }
+  bool Uint64(std::uint64_t i) { return doc.Uint64(i); }
+  bool Double(double d) {
+    const std::string_view text = number_before({stream.begin_, stream.Tell()});
+    double exact = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), exact).ec == std::errc()) return doc.Double(exact);
+    if (!(std::abs(d) < 1)) return false;  // too big
+    return doc.Double(text.starts_with('-') ? -0.0 : 0.0);
+  }
+  bool RawNumber(const char* text, Size n, bool copy) { return doc.RawNumber(text, n, copy); }
+  bool String(const char* text, Size n, bool copy) { return doc.String(text, n, copy); }
+  bool Key(const char* text, Size n, bool copy) { return doc.Key(text, n, copy); }
+  bool StartObject() { return doc.StartObject(); }
+  bool EndObject(Size members) { return doc.EndObject(members); }
+  bool StartArray() { return doc.StartArray(); }
+  bool EndArray(Size items) { return doc.EndArray(items); }
+
+  static std::string_view number_before(std::string_view text) noexcept {
+    const auto before = text.find_last_not_of("0123456789+-.eE");
+    return before == std::string_view::npos ? text : text.substr(before + 1);
+  }
+};
 
 // RapidJSON prints 2.0 as "2.0"; JSON users of this program expect the number as Lua would print it.
 class LuaWriter : public rapidjson::Writer<rapidjson::StringBuffer> {
@@ -154,11 +191,19 @@ Result<JsonDoc> parse_json(std::string_view text, const JsonLimits& limits) {
     return invalid("nested deeper than " + std::to_string(limits.max_depth) + " levels at " + position_text(text, at));
   JsonDoc doc;
   rapidjson::MemoryStream stream(text.data(), text.size());
-  doc.ParseStream<kParseFlags>(stream);
-  if (doc.HasParseError()) {
-    std::string reason = rapidjson::GetParseError_En(doc.GetParseError());
+  rapidjson::ParseResult parsed;
+  auto read = [&](JsonDoc& into) {
+    rapidjson::Reader reader;
+    Builder builder{into, stream};
+    parsed = reader.Parse<kParseFlags>(stream, builder);
+    return !parsed.IsError();
+  };
+  doc.Populate(read);
+  if (parsed.IsError()) {
+    const bool refused = parsed.Code() == rapidjson::kParseErrorTermination;  // by Builder::Double
+    std::string reason = rapidjson::GetParseError_En(refused ? rapidjson::kParseErrorNumberTooBig : parsed.Code());
     if (!reason.empty() && reason.back() == '.') reason.pop_back();
-    return invalid(reason + " at " + position_text(text, doc.GetErrorOffset()));
+    return invalid(reason + " at " + position_text(text, parsed.Offset()));
   }
   fold_duplicate_members(doc, doc.GetAllocator());
   return doc;

@@ -1,6 +1,8 @@
 // JSON, regular expressions, address ranges, text helpers.
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 #include "conf/base/cidr.hpp"
 #include "conf/base/constant_time.hpp"
 #include "conf/base/json.hpp"
@@ -37,6 +39,29 @@ TEST_CASE("numbers print as Lua prints them", "[conf][json]") {
   CHECK(to_json(*parse_json("[1.0,0.1,1e20,-3,18446744073709551615]")) == "[1,0.1,1e+20,-3,18446744073709551615]");
   CHECK(number_text(1.5) == "1.5");
   CHECK(number_text(503) == "503");
+}
+
+TEST_CASE("numbers are read to the last bit, a zero with any exponent is zero", "[conf][json]") {
+  for (const char* zero : {"0e40", "0e23", "-0E81", "0e300", "0E0097", "0.0e50", "0.000e-300", "0e-400", "-0.0", "0.0"}) {
+    const auto read = parse_json(zero);
+    REQUIRE(read.has_value());
+    INFO(zero);
+    CHECK(read->GetDouble() == 0.0);
+    CHECK(std::signbit(read->GetDouble()) == (zero[0] == '-'));
+  }
+  const auto list = parse_json(R"({"0e1":[0e40,1.5e0,10e1,0.1,123456789012345678e-30,1e-5],"b":0e40})");
+  REQUIRE(list.has_value());
+  const double wanted[] = {0.0, 1.5, 100, 0.1, 123456789012345678e-30, 1e-5};
+  for (rapidjson::SizeType i = 0; i < 6; ++i) CHECK((*list)["0e1"][i].GetDouble() == wanted[i]);
+  CHECK((*list)["b"].GetDouble() == 0.0);
+  CHECK((*parse_json("4.9e-324")).GetDouble() == 4.9e-324);
+  CHECK((*parse_json("1.7976931348623157e308")).GetDouble() == 1.7976931348623157e308);
+  CHECK((*parse_json("-1e-400")).GetDouble() == 0.0);
+  for (const char* large : {"1.8e308", "-17976931348623159e292", "[1e999]"}) {
+    const auto read = parse_json(large);
+    REQUIRE(read.has_error());
+    CHECK(read.error().message().find("Number too big to be stored in double at line 1") != std::string::npos);
+  }
 }
 
 TEST_CASE("canonical form and equality ignore the order of members", "[conf][json]") {
