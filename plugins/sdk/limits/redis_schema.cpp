@@ -20,7 +20,7 @@ Node single_fields(bool key_ttl) {
                   .property("redis_host", string().min_length(2), true)
                   .property("redis_port", integer().at_least(1).default_value(6379))
                   .property("redis_username", string().min_length(1))
-                  .property("redis_password", string().encrypted())
+                  .property("redis_password", string().min_length(0).encrypted())
                   .property("redis_database", integer().at_least(0).default_value(0))
                   .property("redis_timeout", integer().at_least(1).default_value(1000))
                   .property("redis_ssl", boolean().default_value(false))
@@ -33,7 +33,7 @@ Node single_fields(bool key_ttl) {
 Node cluster_fields(bool key_ttl) {
   using namespace schema;
   Node node = object()
-                  .property("redis_password", string().encrypted())
+                  .property("redis_password", string().min_length(0).encrypted())
                   .property("redis_timeout", integer().at_least(1).default_value(1000))
                   .property("redis_cluster_nodes", array(string().min_length(2).max_length(100)).min_items(1), true)
                   .property("redis_cluster_name", string(), true)
@@ -61,9 +61,9 @@ Node sentinel_fields() {
       .property("redis_keepalive_timeout", integer().at_least(1).default_value(60000))
       .property("redis_database", integer().at_least(0).default_value(0))
       .property("redis_username", string())
-      .property("redis_password", string().encrypted())
+      .property("redis_password", string().min_length(0).encrypted())
       .property("sentinel_username", string())
-      .property("sentinel_password", string().encrypted());
+      .property("sentinel_password", string().min_length(0).encrypted());
 }
 
 }  // namespace
