@@ -22,12 +22,14 @@ std::string check_message(std::string_view json) {
 }
 
 template <class P>
-Result<sdk::PluginInstance> configured(std::string_view json, const sdk::PluginHost& host = {}) {
+Result<sdk::PluginInstance> configured(std::string_view json, const sdk::PluginHost& host = {},
+                                       const std::string& resource = "/apisix/routes/1",
+                                       const std::string& version = "1") {
   auto doc = parse_json(json);
   if (!doc) return doc.error();
   static const sdk::PluginType type = sdk::make_plugin_type<P>();
   if (std::string message = type.check(*doc, doc->GetAllocator()); !message.empty()) return invalid(message);
-  sdk::CompileContext context(host, "/apisix/routes/1", "1");
+  sdk::CompileContext context(host, resource, version);
   auto made = type.compile(*doc, context);
   if (made) made->type = &type;
   return made;
@@ -109,6 +111,7 @@ class Kit {
   sdk::Verdict rewrite(const sdk::PluginInstance& p) { return p.rewrite(kept(p), ctx); }
   sdk::Verdict access(const sdk::PluginInstance& p) { return p.access(kept(p), ctx); }
   void header_filter(const sdk::PluginInstance& p) { p.header_filter(kept(p), ctx); }
+  void log(const sdk::PluginInstance& p) { p.log(kept(p), ctx); }
   std::string body(const sdk::PluginInstance& p, const std::vector<std::string>& chunks) {
     Collected sink;
     for (std::size_t i = 0; i < chunks.size(); ++i)

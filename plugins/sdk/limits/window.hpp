@@ -61,7 +61,7 @@ inline QuotaVerdict charge(FixedWindow& window, bool fresh, const Quota& quota, 
   v.admitted = window.used <= quota.count;
   v.remaining = v.admitted ? quota.count - window.used : 0;
   const std::int64_t left = window.ends_ns - to_ns(now);
-  v.reset_hundredths = fresh ? quota.seconds * 100 : v.admitted ? hundredths_down(left) : hundredths_up(left);
+  v.reset_hundredths = v.admitted ? hundredths_down(left) : hundredths_up(left);
   return v;
 }
 
