@@ -77,6 +77,10 @@ class Bench:
                 return
             except OSError:
                 time.sleep(0.05)
+        for name in sorted(os.listdir(self.work)):
+            if name.endswith(".err"):
+                with open(os.path.join(self.work, name)) as f:
+                    sys.stderr.write(f.read()[-2000:])
         raise SystemExit("bench: nothing answers on port %d" % port)
 
     def child_of(self, pid):
@@ -93,8 +97,7 @@ class Bench:
 
     def start_origin(self):
         conf = os.path.join(self.work, "origin.conf")
-        body = {"100": "x" * 100, "4k": "x" * 4096}
-        for name, size in (("100k", 102400), ("1m", 1 << 20)):
+        for name, size in (("4k", 4096), ("100k", 102400), ("1m", 1 << 20)):
             with open(os.path.join(self.work, name), "w") as f:
                 f.write("x" * size)
         with open(conf, "w") as f:
@@ -103,9 +106,11 @@ class Bench:
                     "client_body_temp_path %s/ob; keepalive_timeout 3600s;\n"
                     "server { listen 127.0.0.1:%d backlog=4096; client_max_body_size 0; root %s;\n"
                     % (self.work, self.work, self.work, PORTS["origin"], self.work))
-            for path, text in body.items():
-                f.write("location = /%s { return 200 \"%s\"; }\n" % (path, text))
-            f.write("location / { try_files $uri =404; }\n location /echo { return 200 ok; }\n } }\n")
+            f.write("open_file_cache max=16 inactive=3600s; sendfile on;\n"
+                    "location = /100 { return 200 \"%s\"; }\n location /echo { return 200 ok; }\n"
+                    # A filter that may change the length makes the answer chunked.
+                    "location = /chunked { alias %s/4k; sub_filter none none; sub_filter_types *; }\n"
+                    "location / { try_files $uri =404; }\n } }\n" % ("x" * 100, self.work))
         os.chmod(self.work, 0o755)
         self.spawn(["nginx", "-c", conf], self.load_cpu)
         self.wait_port(PORTS["origin"])

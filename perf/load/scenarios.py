@@ -27,6 +27,7 @@ SCENARIOS = {
     "plain-8": {"about": "GET, 100-byte answer, 8 connections", "connections": 8},
     "plain-1000": {"about": "GET, 100-byte answer, 1,000 connections", "connections": 1000},
     "4k": {"about": "GET, 4 KiB answer", "path": "/4k"},
+    "chunked": {"about": "GET, 4 KiB answer in chunks", "path": "/chunked"},
     "100k": {"about": "GET, 100 KiB answer", "path": "/100k"},
     "post-1k": {"about": "POST of 1 KiB", "path": "/echo", "lua": lua_post(1024)},
     "post-1m": {"about": "POST of 1 MiB", "path": "/echo", "lua": lua_post(1 << 20), "connections": 8},
