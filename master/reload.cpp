@@ -14,6 +14,7 @@ namespace sluice::master {
 namespace {
 constexpr auto kReadyLimit = seconds(60);
 constexpr auto kAdminLeave = seconds(5);
+constexpr std::uint64_t kDrainingAtLeisure = 2;   // generations
 }  // namespace
 
 void Supervisor::begin_reload(TimePoint now) {
@@ -70,6 +71,7 @@ void Supervisor::finish_reload(TimePoint now) {
   turn_ = Turn::none;
   for (auto& child : children_)
     if (child->generation != current_.number && !child->leaving) leave(*child, SIGQUIT, shutdown_patience(), now);
+  hurry_older();
   std::erase_if(children_, [](const auto& c) { return c->leaving && c->pid == 0; });
   if (previous_) log::notice("master: generation " + std::to_string(current_.number) + " serves");
   previous_.reset();
@@ -78,6 +80,17 @@ void Supervisor::finish_reload(TimePoint now) {
     if (hooks_.on_ready) hooks_.on_ready();
   }
   if (std::exchange(reload_again_, false)) begin_reload(now);
+}
+
+// Idle clients would keep a draining worker until its deadline, and frequent reloads would pile up such workers. Only the
+// latest generations may wait for a next request; in older ones only what is under way goes on.
+void Supervisor::hurry_older() {
+  for (auto& child : children_) {
+    if (!child->leaving || child->hurried || child->kind != Kind::worker || child->pid <= 0) continue;
+    if (child->generation + kDrainingAtLeisure >= current_.number) continue;
+    kill(child->pid, SIGQUIT);
+    child->hurried = true;
+  }
 }
 
 void Supervisor::abandon_reload(TimePoint now) {

@@ -61,6 +61,7 @@ class Supervisor {
     TimePoint start_at{};                // when pid == 0
     std::optional<TimePoint> kill_at;    // told to leave; killed when it has not by then
     bool leaving = false;                // not brought back
+    bool hurried = false;                // leaving, and told not to wait for idle connections
     Backoff backoff;
   };
   enum class Mode : std::uint8_t { running, quitting, stopping };
@@ -79,6 +80,7 @@ class Supervisor {
   void finish_reload(TimePoint now);
   void abandon_reload(TimePoint now);
   void leave(Child& child, int signal_number, nanoseconds patience, TimePoint now);
+  void hurry_older();
   void leave_all(int signal_number, nanoseconds patience, TimePoint now);
   bool all_ready(std::uint64_t generation) const;
   nanoseconds next_wait(TimePoint now) const;

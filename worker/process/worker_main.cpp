@@ -59,6 +59,7 @@ class Worker {
   void on_signal(int signal);
   void wait_for_signal();
   void drain(std::string_view why);
+  void close_idle();
   void stop();
   void tick();
   void every_second();
@@ -185,6 +186,10 @@ void Worker::on_signal(int signal) {
     case SIGTERM:
     case SIGINT: stop(); break;
     case SIGQUIT:
+      // A second time: newer generations drain too, and this one shall leave as soon as nothing is under way.
+      if (worker_.draining && !worker_.stopping) close_idle();
+      drain("asked to");
+      break;
     case SIGWINCH: drain("asked to"); break;
     case SIGUSR1:
       log::reopen();
@@ -210,6 +215,15 @@ void Worker::drain(std::string_view why) {
   for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
   ::sched_setaffinity(0, sizeof all, &all);  // the next generation has the processors now
   if (worker_.session_count == 0) stop();
+}
+
+void Worker::close_idle() {
+  idle_closed_ = true;
+  for (Session* s = worker_.sessions; s != nullptr;) {
+    Session* const next = s->next_in_worker();
+    s->drain();
+    s = next;
+  }
 }
 
 void Worker::stop() {
@@ -258,14 +272,7 @@ void Worker::tick() {
   if (access_log_) access_log_->tick(now);
   if (++ticks_ % 10 == 0) every_second();
   if (!worker_.draining || worker_.stopping) return;
-  if (!idle_closed_ && now + kBeforeDeadline >= drain_until_) {
-    idle_closed_ = true;
-    for (Session* s = worker_.sessions; s != nullptr;) {
-      Session* const next = s->next_in_worker();
-      s->drain();
-      s = next;
-    }
-  }
+  if (!idle_closed_ && now + kBeforeDeadline >= drain_until_) close_idle();
   if (worker_.session_count == 0 || now >= drain_until_) stop();
 }
 
