@@ -31,7 +31,7 @@ Result<void> Configuration::open() {
     if (!split || !parsed || !parsed->IsObject()) {
       log::error("store: the object " + record.key + " cannot be read and is left out" +
                  (parsed ? std::string() : ": " + parsed.error().reason));
-      unread_[record.key] = record.modified;
+      unread_[record.key] = std::move(record);
       continue;
     }
     auto object = std::make_shared<Object>();
@@ -57,7 +57,7 @@ void Configuration::write(std::vector<Edit> edits, OnWritten done) {
     write.key = edit.key;
     write.expected = before != nullptr ? before->modified : 0;
     if (const auto unread = unread_.find(edit.key); before == nullptr && unread != unread_.end())
-      write.expected = unread->second;
+      write.expected = unread->second.modified;
     if (!edit.plain) {
       write.op = Write::Op::remove;
       staged->push_back({edit.key, nullptr});
@@ -139,6 +139,10 @@ std::vector<live::Change> Configuration::everything() const {
     all.push_back(change_of(object.key, &object));
     return true;
   });
+  for (const auto& [key, record] : unread_) {
+    const auto split = conf::split_key(key);
+    if (split) all.push_back({split->kind, split->id, false, record.json, record.created, record.modified});
+  }
   return all;
 }
 

@@ -37,7 +37,8 @@ class Configuration {
  public:
   Configuration(Store& store, const Sealer& sealer, ChangeSink* sink) : store_(store), sealer_(sealer), sink_(sink) {}
 
-  // Opens the store and fills the image. Objects that cannot be read are left out and logged by key.
+  // Opens the store and fills the image. Objects that cannot be read are left out of it and logged by key; they can be
+  // written again.
   Result<void> open();
 
   Image& image() noexcept { return image_; }
@@ -55,7 +56,8 @@ class Configuration {
   // Removes what has expired; call about once a second. Returns how many objects it took.
   std::size_t expire(std::int64_t now_ms);
 
-  // Everything committed, for a bus that begins.
+  // Everything committed, for a bus that begins. What cannot be read goes along as it is: a worker that has a good version
+  // of it keeps that one, where leaving it out would take it away.
   std::vector<live::Change> everything() const;
 
  private:
@@ -69,7 +71,7 @@ class Configuration {
   std::uint64_t epoch_ = 0;
   std::uint64_t revision_ = 0;
   std::multimap<std::int64_t, std::string> expiries_;
-  std::map<std::string, std::uint64_t> unread_;  // what the store has and the image has not, by its last revision
+  std::map<std::string, Record> unread_;  // what the store has and the image has not
 };
 
 live::Change change_of(const std::string& key, const Object* object);

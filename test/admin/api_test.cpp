@@ -546,7 +546,11 @@ TEST_CASE("one broken entry in the store takes nothing else away", "[admin][api]
     REQUIRE(db->exec("INSERT INTO objects VALUES('no/such/kind/of/key','{}',1,1,0)"));
   }
   f.reopen();
-  CHECK(f.configuration->everything().size() == 1);
+  // It goes to the workers as it is, so that they keep the version that they have.
+  const auto everything = f.configuration->everything();
+  REQUIRE(everything.size() == 2);
+  CHECK(conf::join_key(everything[1].kind, everything[1].id) == "routes/1");
+  CHECK(everything[1].json == "{\"uri\":");
   CHECK(f.admin("GET", "/upstreams/1").status == 200);
   CHECK(f.admin("GET", "/routes/1").status == 404);
   CHECK(f.admin("PUT", "/routes/1", kRoute).status == 201);  // and can be written again
