@@ -46,6 +46,12 @@ std::string unsupported(const conf::NodeConfig& node) {
   return {};
 }
 
+std::string shared_dict_key(const conf::NodeConfig& node, std::string_view name) {
+  const std::string key(name);
+  const bool theirs = node.nginx.shared_dict.contains(key) && !node.sluice.shared_dict.contains(key);
+  return (theirs ? "nginx_config.http.lua_shared_dict." : "sluice.shared_dict.") + key;
+}
+
 std::string server_header(const conf::NodeConfig& node) {
   return node.apisix.server_tokens ? std::string("sluice/") + SLUICE_VERSION : std::string("sluice");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "admin/api/options.hpp"
@@ -20,6 +21,9 @@ Result<Keyring> keyring_of(const AdminStart& start);
 
 // Why this node cannot have an admin process as configured; empty when it can.
 std::string unsupported(const conf::NodeConfig& node);
+
+// Where the node file gives the size of a dictionary, or would.
+std::string shared_dict_key(const conf::NodeConfig& node, std::string_view name);
 
 std::string server_header(const conf::NodeConfig& node);
 

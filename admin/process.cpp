@@ -17,6 +17,7 @@
 #include "admin/control/status.hpp"
 #include "admin/dns/resolver.hpp"
 #include "admin/http/server.hpp"
+#include "admin/metrics/full_dictionaries.hpp"
 #include "admin/metrics/metrics.hpp"
 #include "admin/node_options.hpp"
 #include "admin/store/embedded.hpp"
@@ -52,7 +53,8 @@ class BusSink final : public ChangeSink {
 class AdminProcess {
  public:
   explicit AdminProcess(const AdminStart& start)
-      : start_(start), node_(*start.node), signals_(io_), tick_(io_), beat_(io_) {}
+      : start_(start), node_(*start.node), signals_(io_), tick_(io_), beat_(io_),
+        full_([this](std::string_view name) { return shared_dict_key(node_, name); }) {}
 
   int run();
 
@@ -92,6 +94,7 @@ class AdminProcess {
   std::unique_ptr<Status> status_;
   std::unique_ptr<sdk::Exposition> exposition_;
   std::unique_ptr<Metrics> metrics_;
+  FullDictionaries full_;
   std::vector<std::unique_ptr<http::Server>> servers_;
   TimePoint drain_until_{};
 };
@@ -223,6 +226,7 @@ void AdminProcess::heartbeat() {
 void AdminProcess::every_second() {
   if (configuration_) configuration_->expire(wall_ms());
   if (file_ && file_->poll()) bus_->replace(file_->revision(), file_->everything());
+  for (const std::string& warning : full_.look(start_.catalog->all_stats(), monotonic_now())) log::warn(warning);
   tick_.expires_after(seconds(1));
   tick_.async_wait([this](boost::system::error_code ec) {
     if (!ec) every_second();

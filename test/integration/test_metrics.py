@@ -42,5 +42,29 @@ class Metrics(GatewayTest):
         self.assertIn(b"Active connections", request(port, "GET", "/apisix/nginx_status").body)
 
 
+class FullDictionary(GatewayTest):
+    config = {"sluice": {"shared_dict": {"plugin-limit-count": "64k"}}}
+
+    def test_it_evicts_serves_on_and_is_told_with_the_key_that_raises_it(self):
+        limit = {"count": 1000, "time_window": 600, "key": "arg_k", "_meta": {"priority": 20000}}
+        self.gateway.put("/routes/1", self.route("/hello", plugins={
+            "limit-count": limit, "mocking": {"response_example": "x"}}))
+        log = os.path.join(self.gateway.prefix, "logs", "error.log")
+
+        def warnings():
+            with open(log, errors="replace") as f:
+                return [line for line in f if "shared dictionary plugin-limit-count is full" in line]
+
+        connection = self.gateway.connection()
+        self.addCleanup(connection.close)
+        sent = 0
+        while not warnings() and sent < 20000:
+            for _ in range(500):
+                sent += 1
+                self.assertEqual(self.gateway.proxy("/hello?k=%d" % sent, connection=connection).status, 200)
+        self.assertEqual(len(warnings()), 1)
+        self.assertIn("raise sluice.shared_dict.plugin-limit-count in config.yaml", warnings()[0])
+
+
 if __name__ == "__main__":
     unittest.main()
