@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "perf/micro/sample_request.hpp"
 #include "plugins/sdk/chain.hpp"
 #include "plugins/sdk/registry.hpp"
 
@@ -56,30 +57,6 @@ struct Nowhere : BodySink {
   std::size_t bytes = 0;
 };
 
-void fill(RequestContext& ctx) noexcept {
-  ctx.method = "GET";
-  ctx.target = "/a/b?a=1&c=2";
-  ctx.path = "/a/b";
-  ctx.query = "a=1&c=2";
-  ctx.has_query = true;
-  ctx.authority = ctx.host = "localhost";
-  ctx.client_text = ctx.peer_text = "10.1.2.3";
-  ctx.client_address = ctx.peer_address = IpAddress::from_v4({10, 1, 2, 3});
-  ctx.route_id = "1";
-  ctx.status = 200;
-  HeaderList& in = ctx.request_headers;
-  in.add("Host", "localhost", FieldId::host);
-  in.add("User-Agent", "bench/1.0", FieldId::user_agent);
-  in.add("Accept", "*/*", FieldId::other);
-  in.add("Accept-Encoding", "gzip", FieldId::other);
-  in.add("Cookie", "s=1", FieldId::cookie);
-  in.add("X-Forwarded-Proto", "http", FieldId::x_forwarded_proto);
-  in.add("X-Forwarded-Host", "localhost", FieldId::x_forwarded_host);
-  in.add("X-Forwarded-Port", "9080", FieldId::x_forwarded_port);
-  ctx.response_headers.add("Content-Type", "text/plain", FieldId::content_type);
-  ctx.response_headers.add("Content-Length", "12", FieldId::content_length);
-}
-
 double per_request(const PluginInstance* plugin) {
   double best = 1e12;
   Nowhere sink;
@@ -87,7 +64,7 @@ double per_request(const PluginInstance* plugin) {
     const TimePoint start = monotonic_now();
     for (int i = 0; i < kRequests; ++i) {
       RequestContext ctx;
-      fill(ctx);
+      perf::fill_sample(ctx);
       if (plugin == nullptr) continue;
       const void* self = plugin->self.get();
       if (plugin->rewrite) plugin->rewrite(self, ctx);
