@@ -61,6 +61,7 @@ void proxied(Kit& kit) {
   kit.ctx.started = TimePoint(std::chrono::milliseconds(100));
   kit.ctx.now = TimePoint(std::chrono::milliseconds(105));
   kit.ctx.attempt_count = 1;
+  kit.ctx.attempts[0] = {};
   kit.ctx.attempts[0].ip = "127.0.0.1";
   kit.ctx.attempts[0].response_ns = 3'000'000;
   kit.ctx.source = sdk::ResponseSource::upstream;
@@ -117,6 +118,7 @@ TEST_CASE("prometheus counts what matched no route, and what the gateway itself 
   proxied(both_refused);
   both_refused.ctx.attempt_count = 2;
   both_refused.ctx.attempts[0].response_ns = 20'000'000;
+  both_refused.ctx.attempts[1] = {};
   both_refused.ctx.attempts[1].ip = "127.0.0.2";
   both_refused.ctx.attempts[1].response_ns = 30'000'000;
   both_refused.ctx.now = both_refused.ctx.started + std::chrono::milliseconds(55);

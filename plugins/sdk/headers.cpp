@@ -91,11 +91,6 @@ void HeaderList::add(std::string_view name, std::string_view value) noexcept {
   add(name, value, classify_field(name));
 }
 
-void HeaderList::add(std::string_view name, std::string_view value, FieldId id) noexcept {
-  if (size_ == capacity_) grow();
-  fields_[size_++] = Field{name, value, id};
-}
-
 void HeaderList::set(std::string_view name, std::string_view value) noexcept {
   for (std::uint32_t i = 0; i < size_; ++i) {
     if (!same_field(fields_[i].name, name)) continue;

@@ -46,7 +46,13 @@ class HeaderList {
   std::size_t count(std::string_view name) const noexcept;
 
   void add(std::string_view name, std::string_view value) noexcept;  // appended; the caller owns the octets' life
-  void add(std::string_view name, std::string_view value, FieldId id) noexcept;
+  void add(std::string_view name, std::string_view value, FieldId id) noexcept {
+    if (size_ == capacity_) grow();
+    Field& f = fields_[size_++];
+    f.name = name;
+    f.value = value;
+    f.id = id;
+  }
   void set(std::string_view name, std::string_view value) noexcept;  // replaces all; keeps the first one's place
   std::size_t remove(std::string_view name) noexcept;                // how many went
   std::size_t remove(FieldId id) noexcept;

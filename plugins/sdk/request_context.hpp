@@ -54,6 +54,21 @@ struct Attempt {
   std::uint64_t body_received = 0;
 };
 
+// The attempts of a request, by number. Slots are filled when an attempt begins; 2 KiB are not cleared for every request
+// that makes one attempt, or none. REQUIRES of operator[]: the slot was assigned, or is assigned now.
+class Attempts {
+ public:
+  static constexpr std::size_t kKept = 16;
+  Attempts() noexcept {}
+  Attempt& operator[](std::size_t i) noexcept { return slots_[i]; }
+  const Attempt& operator[](std::size_t i) const noexcept { return slots_[i]; }
+
+ private:
+  union {
+    std::array<Attempt, kKept> slots_;
+  };
+};
+
 // The answer a plugin wants to give by itself. An empty body with status >= 300 becomes the stock error page.
 struct ReplyBody {
   std::string_view body;
@@ -148,8 +163,8 @@ class RequestContext {
   std::string_view upstream_cache_status;
 
   // ---- upstream side, as it went
-  static constexpr std::size_t kMaxAttemptsKept = 16;
-  std::array<Attempt, kMaxAttemptsKept> attempts;
+  static constexpr std::size_t kMaxAttemptsKept = Attempts::kKept;
+  Attempts attempts;
   std::uint32_t attempt_count = 0;         // may exceed what is kept; the last slot then holds the newest
   const Attempt* last_attempt() const noexcept {
     return attempt_count == 0 ? nullptr : &attempts[std::min<std::size_t>(attempt_count, kMaxAttemptsKept) - 1];
