@@ -209,6 +209,7 @@ struct OwnConfig {
   std::optional<int> worker_processes;       // nothing: auto
   bool worker_processes_given = false;
   Affinity affinity = Affinity::automatic;
+  bool affinity_asked = false;               // automatic because the file says so, not by default
   std::vector<int> affinity_cpus;
   std::map<std::string, std::uint64_t> shared_dict;  // name -> bytes
   int history = 100;                         // revisions kept

@@ -93,10 +93,12 @@ void read_affinity(Reader& in, NodeConfig& out) {
   OwnConfig& own = out.sluice;
   if (v == nullptr || v->IsNull()) {
     if (nginx_given && !enabled) own.affinity = OwnConfig::Affinity::off;
+    own.affinity_asked = nginx_given && enabled;
     return;
   }
   if (text_of(*v) == "auto") {
     own.affinity = OwnConfig::Affinity::automatic;
+    own.affinity_asked = true;
   } else if (text_of(*v) == "off" || v->IsFalse()) {
     own.affinity = OwnConfig::Affinity::off;
   } else if (v->IsArray()) {

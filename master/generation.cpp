@@ -66,8 +66,9 @@ Result<Generation> make_generation(conf::NodeConfig node, std::string admin_key)
     case conf::OwnConfig::Affinity::off:
       break;
     case conf::OwnConfig::Affinity::automatic:
-      // Fewer workers than CPUs may be pinned; more than CPUs would fight over one while another idles.
-      if (generation.workers <= static_cast<int>(allowed.size())) generation.cpus = spread_over(allowed, generation.workers);
+      // More workers than CPUs would fight over one while another idles: they are pinned only where that is asked for.
+      if (generation.workers <= static_cast<int>(allowed.size()) || node.sluice.affinity_asked)
+        generation.cpus = spread_over(allowed, generation.workers);
       break;
     case conf::OwnConfig::Affinity::list:
       for (int cpu : node.sluice.affinity_cpus)

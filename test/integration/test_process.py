@@ -232,6 +232,11 @@ class Pinning(unittest.TestCase):
         gateway = self.start(set(cpus), worker_processes=4, cpu_affinity=cpus)
         self.assertEqual(self.masks(gateway), sorted([[c] for c in cpus] * (4 // len(cpus))))
 
+    def test_more_workers_than_cpus_share_them_evenly_when_asked_to(self):
+        cpus = sorted(self.before)[:2]
+        gateway = self.start(set(cpus), worker_processes=2 * len(cpus), cpu_affinity="auto")
+        self.assertEqual(self.masks(gateway), sorted([[c] for c in cpus] * 2))
+
     def test_automatic_pinning_follows_a_mask_that_changes(self):
         cpus = sorted(self.before)
         if len(cpus) < 2:
