@@ -80,6 +80,8 @@ class StandaloneFile(unittest.TestCase):
         self.everywhere("/r4", 200)
         self.everywhere("/r2", 404)
         self.assertNotEqual(self.status("/r3"), 200)
+        with open(os.path.join(self.gateway.prefix, "logs", "error.log"), errors="replace") as f:
+            self.assertRegex(f.read(), r"apisix\.yaml: .*unknown plugin \[key-auht\] \(routes/3, item 2 of its section")
 
         # Without the end marker, and cut in the middle: the old content stays.
         log = os.path.join(self.gateway.prefix, "logs", "error.log")

@@ -1,4 +1,5 @@
 """Sessions that outlive the configuration they began under: they go on undisturbed, and what they hold is given back."""
+import signal
 import socket
 import threading
 import unittest
@@ -70,11 +71,17 @@ class Session:
             got += part
         return got == text
 
+    def has_ended(self):
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionError:
+            return True
+
     def close(self):
         self.socket.close()
 
 
-class Tunnels(GatewayTest):
+class TunnelTest(GatewayTest):
     workers = 1
 
     def setUp(self):
@@ -94,6 +101,8 @@ class Tunnels(GatewayTest):
         self.gateway.put("/routes/1", {"uri": "/ws", "enable_websocket": True,
                                        "upstream": {"type": kind, "nodes": nodes}, **more})
 
+
+class Tunnels(TunnelTest):
     def test_an_open_session_stays_where_it_is_and_new_ones_follow_the_route(self):
         first, second, _ = self.origins
         self.put(first)
@@ -150,6 +159,26 @@ class Tunnels(GatewayTest):
 
         wait_until(goes_to_the_emptiest, 10, "the emptiest node is chosen")
         self.assertEqual([self.open().origin for _ in range(2)], ["ws0"] * 2)
+
+
+class Shutdown(TunnelTest):
+    config = {"nginx_config": {"worker_shutdown_timeout": "2s"}}
+
+    def test_a_draining_worker_lets_go_of_sessions_at_its_deadline_and_returns_their_places(self):
+        limit = {"limit-conn": {"conn": 1, "burst": 0, "default_conn_delay": 1, "key": "remote_addr", "rejected_code": 429}}
+        self.put(self.origins[0], plugins=limit)
+        held = self.open()
+        old = self.gateway.worker_pids()
+        self.gateway.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: set(self.gateway.worker_pids()) - set(old), 20, "a new worker")
+        self.assertTrue(held.echoes(b"after the reload"))
+        self.assertEqual(self.open().status, 429)
+        wait_until(lambda: not set(old) & set(self.gateway.worker_pids()), 15, "the old worker has ended")
+        self.assertTrue(held.has_ended())
+        wait_until(lambda: self.open().status == 101, 10, "its place is free")
+
+
+del TunnelTest  # a base, not a test
 
 
 if __name__ == "__main__":
