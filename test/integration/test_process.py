@@ -108,11 +108,12 @@ class Ports(ProcessTest):
 
         holder = socket.create_server(("127.0.0.1", occupied))
         self.addCleanup(holder.close)
+        wait_until(lambda: len(self.gateway.worker_pids()) == 2, 20, "the old workers have left")
         workers = self.gateway.worker_pids()
         self.listen_on(occupied)  # and without the one that was added
         self.hup("reload refused")
         self.assertRegex(self.log(), r"reload refused[^\n]*127\.0\.0\.1:%d[^\n]*in use" % occupied)
-        self.assertEqual([pid for pid in workers if pid in self.gateway.worker_pids()], workers)
+        self.assertEqual(self.gateway.worker_pids(), workers)
         self.assertEqual(request(added, "GET", "/hello").status, 200)
         self.assertEqual(self.gateway.put("/routes/2", self.route("/two")).headers["X-Sluice-Applied"], "2/2")
 
