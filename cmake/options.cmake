@@ -34,14 +34,30 @@ if(SLUICE_MUTATION AND NOT DEFINED mutation_room_${SLUICE_MUTATION})
 endif()
 target_link_libraries(sluice_flags INTERFACE Threads::Threads)
 
+# What another build folder or another clone has compiled counts as well; said here, nobody has to set anything.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=time_macros CCACHE_NOHASHDIR=1
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${CCACHE})
 endif()
+
+# Six files of a room are one compilation: two thirds of a file's time go to headers that its neighbours include too.
+# Files whose own helpers bear the names of a neighbour's, that give a type of the room a member from an unnamed
+# namespace, or that are heavy by themselves stand alone: sluice_room(… ALONE file…). `scripts/build debug` compiles every
+# file by itself, so that each is seen to include what it uses.
+set(together ON)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT SLUICE_SANITIZE)
+  set(together OFF)
+endif()
+option(SLUICE_TOGETHER "compile the files of a room six at a time" ${together})
+function(sluice_together name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${SLUICE_TOGETHER} UNITY_BUILD_BATCH_SIZE 6)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
 
 # One static library per room: every .cpp under the given folders that is not a test.
 function(sluice_room name)
-  cmake_parse_arguments(R "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(R "" "" "SOURCES;LINKS;ALONE" ${ARGN})
   set(files)
   foreach(dir ${R_SOURCES})
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
@@ -51,6 +67,7 @@ function(sluice_room name)
   if(files)
     add_library(${name} STATIC ${files})
     target_link_libraries(${name} PUBLIC sluice_flags ${R_LINKS})
+    sluice_together(${name} ${R_ALONE})
     if(SLUICE_MUTATION AND mutation_room_${SLUICE_MUTATION} STREQUAL name)
       target_compile_definitions(${name} PUBLIC SLUICE_MUTATION_${SLUICE_MUTATION}=1)
     endif()

@@ -74,7 +74,7 @@ TEST_CASE("an object that is not valid is left out, the others stay", "[admin][f
   f.write(
       "routes:\n  - id: 1\n    uri: /a\n    plugins: {key-auht: {}}\n  - id: 2\n    uri: 5\n    plugins: {}\n"
       "  - id: 3\n    uri: /c\n    plugins: {}\n"
-      "  - id: 4\n    uri: /d\n    plugins: {limit-count: {count: many, time_window: 60}}\n#END\n");
+      "  - id: 4\n    uri: /d\n    plugins: {limit-count: {count: 0, time_window: 60}}\n#END\n");
   REQUIRE(f.provider.poll());
   CHECK(f.keys_in_force() == "routes/3 ");
 }
