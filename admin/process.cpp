@@ -283,7 +283,7 @@ int AdminProcess::run() {
   // The store's thread was made with the stop signals still blocked: they come to this thread alone.
   sigset_t mine;
   sigemptyset(&mine);
-  for (int number : {SIGTERM, SIGQUIT, SIGUSR1, SIGWINCH}) sigaddset(&mine, number);
+  for (int number : {SIGTERM, SIGQUIT, SIGUSR1}) sigaddset(&mine, number);
   pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
   open_listeners();
   heartbeat();
@@ -300,7 +300,6 @@ int AdminProcess::run() {
 
 int run_admin(const AdminStart& start) noexcept {
   try {
-    signal(SIGWINCH, SIG_IGN);   // what a terminal sends on a resize; draining is for workers
     return AdminProcess(start).run();
   } catch (const std::exception& e) {
     log::crit(std::string("the admin process ends: ") + e.what());

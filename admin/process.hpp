@@ -30,7 +30,7 @@ struct AdminStart {
 };
 
 // Serves until told to stop; returns the exit code.
-// REQUIRES: called in the forked child, rights already dropped, log open. TERM, QUIT, USR1 and WINCH are blocked on entry
+// REQUIRES: called in the forked child, rights already dropped, log open. TERM, QUIT and USR1 are blocked on entry
 // (none is lost before their handlers stand); this unblocks them.
 int run_admin(const AdminStart& start) noexcept;
 

@@ -43,6 +43,7 @@ Result<NodeConfig> from_document(const Json& document, const YamlLines& lines, c
   read_own(in, out);
   in.check_sections();
   check_ports(in, out);
+  say_without_effect(in);
   if (in.failed()) return invalid(in.error());
   in.find_unknown();
   out.warnings = std::move(in.warnings());

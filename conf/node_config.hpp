@@ -205,6 +205,7 @@ struct LimitsConfig {
 struct OwnConfig {
   enum class Affinity : std::uint8_t { automatic, off, list };
   std::string data_dir, run_dir;             // empty: below the prefix
+  std::string temp_dir;                      // of spilled bodies; empty: the data folder
   std::string user, group;                   // empty: chosen at start
   std::optional<int> worker_processes;       // nothing: auto
   bool worker_processes_given = false;

@@ -95,6 +95,7 @@ void read_nginx_config(Reader& in, NodeConfig& out, const Environment& env);
 void read_own(Reader& in, NodeConfig& out);
 void read_plugins(Reader& in, NodeConfig& out);
 void check_ports(Reader& in, const NodeConfig& out);
+void say_without_effect(Reader& in);
 
 // Built-in values that are too long for an initialiser.
 std::vector<std::string> default_plugins();

@@ -118,21 +118,24 @@ void read_affinity(Reader& in, NodeConfig& out) {
 }
 
 void read_limits(Reader& in, LimitsConfig& l) {
-  const auto bytes = [&](const char* name, std::size_t& out, std::uint64_t least) {
+  const auto bytes = [&](const char* name, std::size_t& out, std::uint64_t least, std::uint64_t most) {
     const std::string path = "sluice.limits." + std::string(name);
     std::uint64_t value = out;
     in.size(path, value);
-    if (value < least || value > (1u << 30))
-      return in.fail(path, "expected a size from " + std::to_string(least) + " bytes to 1g");
+    if (value < least || value > most)
+      return in.fail(path, "expected a size from " + std::to_string(least) + " to " + std::to_string(most) +
+                               " bytes, found " + std::to_string(value));
     out = static_cast<std::size_t>(value);
   };
-  bytes("request_line", l.request_line, 256);
-  bytes("request_head", l.request_head, 1024);
+  // A head is read into one buffer; one of them must hold it whole, with room for what follows it.
+  constexpr std::uint64_t kLargestHead = 112 * 1024, kLargestBuffer = 128 * 1024, kLargestTrailers = 8 * 1024;
+  bytes("request_line", l.request_line, 256, kLargestHead);
+  bytes("request_head", l.request_head, 1024, kLargestHead);
   in.integer("sluice.limits.request_fields", l.request_fields, 1, 10000);
-  bytes("trailers", l.trailers, 0);
-  bytes("response_head", l.response_head, 1024);
-  bytes("body_spill", l.body_spill, 1024);
-  bytes("replay_buffer", l.replay_buffer, 0);
+  bytes("trailers", l.trailers, 0, kLargestTrailers);
+  bytes("response_head", l.response_head, 1024, kLargestHead);
+  bytes("body_spill", l.body_spill, 4096, kLargestBuffer);
+  bytes("replay_buffer", l.replay_buffer, 4096, kLargestBuffer);
 }
 
 // What both sections can say must not disagree.
@@ -189,6 +192,7 @@ void read_own(Reader& in, NodeConfig& out) {
   in.sizes("sluice.shared_dict", own.shared_dict);
   in.text("sluice.data_dir", own.data_dir);
   in.text("sluice.run_dir", own.run_dir);
+  in.text("sluice.temp_dir", own.temp_dir);
   in.text("sluice.user", own.user);
   in.text("sluice.group", own.group);
   in.integer("sluice.history", own.history, 0, 1'000'000);

@@ -58,7 +58,7 @@ pid_t fork_child(const ChildPlan& plan) {
     // The child's event loop unblocks what it handles; a stop signal that came meanwhile is pending, not lost.
     sigset_t none;
     sigemptyset(&none);
-    for (int number : {SIGTERM, SIGQUIT, SIGUSR1, SIGWINCH}) sigaddset(&none, number);
+    for (int number : {SIGTERM, SIGQUIT, SIGUSR1}) sigaddset(&none, number);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     become(plan, parent);
   }

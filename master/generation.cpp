@@ -25,6 +25,7 @@ void place_paths(conf::NodeConfig& node, const Paths& paths) {
   node.nginx.error_log = paths.for_child(node.nginx.error_log);
   node.sluice.data_dir = paths.child_data;
   node.sluice.run_dir = paths.child_run;
+  node.sluice.temp_dir = node.sluice.temp_dir.empty() ? paths.child_data : paths.for_child(node.sluice.temp_dir);
 }
 
 std::vector<ListenWish> wanted_listeners(const conf::NodeConfig& node) {

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace sluice::master {
 
@@ -56,6 +58,10 @@ bool same(const ListenSocket& socket, const ListenWish& wish) {
   return socket.role == wish.role && socket.address == wish.address() && socket.proxy_protocol == wish.proxy_protocol;
 }
 
+bool holds(const std::vector<ListenSocket>& sockets, int fd) {
+  return std::any_of(sockets.begin(), sockets.end(), [fd](const ListenSocket& s) { return s.fd == fd; });
+}
+
 }  // namespace
 
 std::string ListenWish::address() const {
@@ -63,11 +69,13 @@ std::string ListenWish::address() const {
 }
 
 Listeners::~Listeners() {
+  settle();
   for (const ListenSocket& s : sockets_) close(s.fd);
   if (bus_.fd >= 0) close(bus_.fd);
 }
 
 Result<void> Listeners::replace(const std::vector<ListenWish>& wishes) {
+  settle();
   std::vector<ListenSocket> next;
   std::vector<int> opened;
   for (const ListenWish& wish : wishes) {
@@ -93,12 +101,25 @@ Result<void> Listeners::replace(const std::vector<ListenWish>& wishes) {
     opened.push_back(*fd);
     next.push_back({*fd, wish.role, wish.address(), wish.proxy_protocol});
   }
-  for (const ListenSocket& old : sockets_) {
-    const bool stays = std::any_of(next.begin(), next.end(), [&](const ListenSocket& s) { return s.fd == old.fd; });
-    if (!stays) close(old.fd);
-  }
-  sockets_ = std::move(next);
+  std::copy_if(sockets_.begin(), sockets_.end(), std::back_inserter(left_out_),
+               [&](const ListenSocket& old) { return !holds(next, old.fd); });
+  before_ = std::exchange(sockets_, std::move(next));
   return {};
+}
+
+void Listeners::settle() noexcept {
+  for (const ListenSocket& old : left_out_) close(old.fd);
+  left_out_.clear();
+  before_.clear();
+}
+
+void Listeners::restore() noexcept {
+  if (before_.empty()) return;
+  for (const ListenSocket& fresh : sockets_)
+    if (!holds(before_, fresh.fd)) close(fresh.fd);
+  sockets_ = std::move(before_);
+  before_.clear();
+  left_out_.clear();
 }
 
 Result<std::string> Listeners::open_bus() {

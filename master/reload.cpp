@@ -12,7 +12,6 @@
 namespace sluice::master {
 
 namespace {
-constexpr auto kReadyLimit = seconds(60);
 constexpr auto kAdminLeave = seconds(5);
 constexpr std::uint64_t kDrainingAtLeisure = 2;   // generations
 }  // namespace
@@ -27,7 +26,7 @@ void Supervisor::begin_reload(TimePoint now) {
   current_ = std::move(*next);
   current_.number = previous_->number + 1;
   turn_ = Turn::admin_leaving;
-  turn_deadline_ = now + kReadyLimit;
+  turn_deadline_ = now + ready_limit_;
   no_new_workers_ = false;
   for (auto& child : children_)
     if (child->kind == Kind::admin) leave(*child, SIGQUIT, kAdminLeave, now);
@@ -56,7 +55,7 @@ void Supervisor::advance_reload(TimePoint now) {
     });
     if (!gone) return;
     turn_ = Turn::starting;
-    turn_deadline_ = now + kReadyLimit;
+    turn_deadline_ = now + ready_limit_;
     add_generation(now);
     return;
   }
@@ -69,6 +68,8 @@ void Supervisor::advance_reload(TimePoint now) {
 
 void Supervisor::finish_reload(TimePoint now) {
   turn_ = Turn::none;
+  listeners_.settle();
+  if (previous_ && hooks_.on_taken_over) hooks_.on_taken_over(current_);
   for (auto& child : children_)
     if (child->generation != current_.number && !child->leaving) leave(*child, SIGQUIT, shutdown_patience(), now);
   hurry_older();
@@ -96,21 +97,26 @@ void Supervisor::hurry_older() {
 void Supervisor::abandon_reload(TimePoint now) {
   if (!previous_) {
     // The very first generation: there is nothing to go back to, so the supervisor goes on trying.
-    log::alert("master: not all workers serve after 60 s");
-    turn_deadline_ = now + kReadyLimit;
+    log::alert("master: not all workers serve in time");
+    turn_deadline_ = now + ready_limit_;
     return;
   }
   log::alert("master: generation " + std::to_string(current_.number) +
-             " did not come to serve within 60 s; its workers are stopped and the old ones serve on");
+             " did not come to serve in time; its workers are stopped and the old ones serve on");
   for (auto& child : children_)
     if (child->kind == Kind::worker && child->generation == current_.number) leave(*child, SIGTERM, kAdminLeave, now);
-  // The admin process of the new generation stays: it holds the store, and both generations speak its protocol.
   for (auto& child : children_)
     if (child->kind == Kind::worker && child->generation == previous_->number) child->leaving = false;
-  const std::uint64_t number = current_.number;
+  // The admin process has the abandoned settings, too: it makes room for one that has those in force.
+  for (auto& child : children_) {
+    if (child->kind != Kind::admin || child->leaving) continue;
+    child->generation = previous_->number;
+    if (child->pid <= 0) continue;
+    kill(child->pid, SIGQUIT);
+    child->kill_at = now + kAdminLeave;
+  }
+  listeners_.restore();
   current_ = std::move(*previous_);
-  for (auto& child : children_)
-    if (child->kind == Kind::admin && child->generation == number) child->generation = current_.number;
   previous_.reset();
   turn_ = Turn::none;
   reload_again_ = false;

@@ -14,6 +14,7 @@
 
 #include "admin/process.hpp"
 #include "conf/base/log.hpp"
+#include "conf/base/log_file.hpp"
 #include "master/admin_key.hpp"
 #include "master/check.hpp"
 #include "master/generation.hpp"
@@ -37,24 +38,37 @@ std::string configured_key(const conf::NodeConfig& node) {
   return {};
 }
 
-// The file exists and is the children's before they need it: after the drop they could not make it.
-void hand_over_file(const std::string& path, const Account& account) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) return;
-  if (account.switch_to && fchown(fd, account.uid, account.gid) != 0)
-    log::warn(path + ": cannot give it to " + account.name + ": " + std::strerror(errno));
+// The file exists and is the children's before they need it: in another's folder they could not make or reopen it.
+Result<void> hand_over_log(const std::string& path, const char* key, const Account& account) {
+  const int fd = open_log_file(path);
+  if (fd < 0) return Error{Errc::io, key, "cannot open " + path + ": " + std::strerror(errno), "master"};
+  struct stat info {};
+  const bool theirs = !account.switch_to || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid == account.uid;
+  const bool given = theirs || fchown(fd, account.uid, account.gid) == 0;
+  const int error = errno;
   close(fd);
+  if (given) return {};
+  return Error{Errc::io, key, path + ": cannot give it to " + account.name + ": " + std::strerror(error), "master"};
 }
 
-Result<void> open_logs(const conf::NodeConfig& node, const Paths& paths, const Account& account) {
-  const std::string error_log = paths.for_child(node.nginx.error_log);
-  if (node.nginx.error_log.rfind("/dev/", 0) != 0 && node.nginx.error_log != "stderr") {
-    hand_over_file(error_log, account);
-    if (node.nginx.access_log.enabled) hand_over_file(paths.for_child(node.nginx.access_log.path), account);
-  }
-  if (!log::open(error_log, log::parse_level(node.nginx.error_log_level, log::Level::warn), "master"))
-    return Error{Errc::io, error_log, std::string("cannot open the error log: ") + std::strerror(errno), "master"};
+// REQUIRES: paths as the children use them.
+Result<void> hand_over_logs(const conf::NodeConfig& node, const Account& account) {
+  if (auto given = hand_over_log(node.nginx.error_log, "nginx_config.error_log", account); !given) return given;
+  if (!node.nginx.access_log.enabled || !node.serves_traffic()) return {};
+  return hand_over_log(node.nginx.access_log.path, "nginx_config.http.access_log", account);
+}
+
+Result<void> open_logs(const conf::NodeConfig& node, const Account& account) {
+  if (auto given = hand_over_logs(node, account); !given) return given;
+  if (!log::open(node.nginx.error_log, log::parse_level(node.nginx.error_log_level, log::Level::warn), "master"))
+    return Error{Errc::io, node.nginx.error_log, std::string("cannot open the error log: ") + std::strerror(errno), "master"};
   return {};
+}
+
+// USR1. What cannot be opened anew stays open as it is.
+void reopen_logs(const conf::NodeConfig& node, const Account& account) {
+  if (auto given = hand_over_logs(node, account); !given) log::error("reopening: " + given.error().message());
+  if (!log::reopen()) log::error(std::string("the error log cannot be reopened: ") + std::strerror(errno));
 }
 
 void tell(const conf::NodeConfig& node, const std::vector<std::string>& more) {
@@ -110,8 +124,9 @@ struct Gateway {
 };
 
 // Entries stay: growing gives room in place, shrinking evicts by and by. What cannot change keeps its size.
-void resize_dictionaries(Gateway& gateway, const std::vector<shm::DictSize>& sizes) {
-  for (const shm::DictSize& wanted : sizes) {
+void resize_dictionaries(Gateway& gateway, const conf::NodeConfig& node) {
+  std::vector<std::string> told_at_the_reload;
+  for (const shm::DictSize& wanted : wanted_dictionaries(node, told_at_the_reload)) {
     auto current = std::find_if(gateway.sizes.begin(), gateway.sizes.end(),
                                 [&](const shm::DictSize& s) { return s.name == wanted.name; });
     if (current == gateway.sizes.end() || current->bytes == wanted.bytes) continue;
@@ -132,19 +147,20 @@ Result<Generation> next_generation(Gateway& gateway) {
   Result<AdminKey> key = effective_admin_key(std::getenv("ADMIN_KEY"), configured_key(*node), gateway.paths.data);
   if (!key) return key.error();
   std::vector<std::string> warnings;
-  const std::vector<shm::DictSize> sizes = wanted_dictionaries(*node, warnings);
-  // Listeners and sizes last: they change something outside this function.
+  wanted_dictionaries(*node, warnings);
+  // Logs and listeners last: they change something outside this function. Sizes follow when the new workers serve.
   const std::vector<ListenWish> wishes = wanted_listeners(*node);
   tell(*node, warnings);
   place_paths(*node, gateway.paths);
   Result<Generation> generation = make_generation(std::move(*node), key->key);
   if (!generation) return generation;
+  if (auto given = hand_over_logs(*generation->node, gateway.account); !given) return given.error();
   if (auto opened = gateway.listeners.replace(wishes); !opened) return opened.error();
-  resize_dictionaries(gateway, sizes);
   return generation;
 }
 
 int worker_body(Gateway& gateway, const Generation& generation, int index, std::uint32_t slot) {
+  ::unsetenv("ADMIN_KEY");   // not a worker's business
   worker::WorkerStart start;
   start.index = index;
   start.slot = slot;
@@ -188,7 +204,8 @@ Result<Generation> first_generation(Gateway& gateway) {
   if (auto made = prepare_paths(gateway.paths, node->sluice.data_dir, node->sluice.run_dir, gateway.account); !made)
     return made.error();
   if (auto held = gateway.pid_file.acquire(gateway.paths.pid_file()); !held) return held.error();
-  if (auto opened = open_logs(*node, gateway.paths, gateway.account); !opened) return opened.error();
+  place_paths(*node, gateway.paths);
+  if (auto opened = open_logs(*node, gateway.account); !opened) return opened.error();
   Result<AdminKey> key = effective_admin_key(std::getenv("ADMIN_KEY"), configured_key(*node), gateway.paths.data);
   if (!key) return key.error();
   gateway.key = *key;
@@ -196,6 +213,9 @@ Result<Generation> first_generation(Gateway& gateway) {
   raise_open_files(node->nginx.worker_rlimit_nofile, limit_warning);
   std::vector<std::string> warnings;
   if (!limit_warning.empty()) warnings.push_back(limit_warning);
+  if (gateway.account.switch_to && gateway.account.name == "nobody" && node->sluice.user.empty())
+    warnings.push_back("sluice.user: there is no account sluice, so workers and store belong to nobody, which other "
+                       "services may share; make one (adduser --system --group sluice) or name another");
   gateway.sizes = wanted_dictionaries(*node, warnings);
   auto catalog = shm::Catalog::create(gateway.sizes, shm::Catalog::kMaxWorkers);
   if (!catalog) return catalog.error();
@@ -205,7 +225,6 @@ Result<Generation> first_generation(Gateway& gateway) {
   tell(*node, warnings);
   if (auto opened = gateway.listeners.replace(wanted_listeners(*node)); !opened) return opened.error();
   if (auto bus = gateway.listeners.open_bus(); !bus) return bus.error();
-  place_paths(*node, gateway.paths);
   Result<Generation> generation = make_generation(std::move(*node), gateway.key.key);
   if (generation) generation->number = 1;
   return generation;
@@ -228,6 +247,8 @@ int run_gateway(const Options& options) {
     return worker_body(gateway, g, index, slot);
   };
   hooks.admin_body = [&gateway](const Generation& g, std::uint32_t slot) { return admin_body(gateway, g, slot); };
+  hooks.on_taken_over = [&gateway](const Generation& g) { resize_dictionaries(gateway, *g.node); };
+  hooks.reopen_logs = [&gateway](const conf::NodeConfig& n) { reopen_logs(n, gateway.account); };
   hooks.on_ready = [&gateway, node] { greet(*node, gateway.key); };
   Supervisor supervisor(std::move(*first), gateway.paths, gateway.account, gateway.listeners, *gateway.catalog,
                         std::move(hooks));
@@ -251,6 +272,9 @@ int check_config(const Options& options) {
 }
 
 int send_signal(const Options& options) {
+  if (options.signal_name == "upgrade")
+    return refuse(Error{Errc::unavailable, "-s upgrade", "replacing the running binary is not available in this build; "
+                        "expected stop, quit, reload or reopen", {}});
   Result<Paths> paths = choose_paths(options.prefix, options.config_file);
   if (!paths) return refuse(paths.error());
   if (Result<conf::NodeConfig> node = conf::load_node_config(paths->config_file, conf::process_environment());
@@ -260,7 +284,7 @@ int send_signal(const Options& options) {
   if (!pid) return refuse(pid.error());
   const std::string& name = options.signal_name;
   const int number = name == "stop" ? SIGTERM : name == "quit" ? SIGQUIT : name == "reload" ? SIGHUP
-                     : name == "reopen" ? SIGUSR1 : SIGUSR2;
+                     : SIGUSR1;
   if (kill(*pid, number) != 0)
     return refuse(Error{Errc::io, paths->pid_file(), std::string("cannot signal the master: ") + std::strerror(errno), {}});
   return 0;

@@ -17,7 +17,6 @@ namespace sluice::master {
 namespace {
 
 constexpr auto kHeartbeatLimit = seconds(10);    // a worker silent that long is stuck
-constexpr auto kReadyLimit = seconds(60);        // for all workers of a new generation together
 constexpr auto kStopPatience = seconds(5);
 constexpr auto kTick = milliseconds(500);
 constexpr auto kStartingTick = milliseconds(5);
@@ -27,13 +26,14 @@ std::string name_of(bool worker, int index) { return worker ? "worker " + std::t
 }  // namespace
 
 Supervisor::Supervisor(Generation first, Paths paths, Account account, Listeners& listeners, shm::Catalog& catalog,
-                       Hooks hooks)
+                       Hooks hooks, nanoseconds ready_limit)
     : current_(std::move(first)),
       paths_(std::move(paths)),
       account_(std::move(account)),
       listeners_(listeners),
       catalog_(catalog),
-      hooks_(std::move(hooks)) {}
+      hooks_(std::move(hooks)),
+      ready_limit_(ready_limit) {}
 
 int Supervisor::run() {
   sigset_t mask;
@@ -47,7 +47,7 @@ int Supervisor::run() {
   }
   add_generation(monotonic_now());
   turn_ = Turn::starting;
-  turn_deadline_ = monotonic_now() + kReadyLimit;
+  turn_deadline_ = monotonic_now() + ready_limit_;
 
   for (;;) {
     TimePoint now = monotonic_now();
@@ -57,7 +57,8 @@ int Supervisor::run() {
     now = monotonic_now();
     signalfd_siginfo info;
     while (read(signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-      handle_signal(static_cast<int>(info.ssi_signo), now);
+      // A terminal sends WINCH when its window changes its size: only one that a process sent is an order to drain.
+      if (info.ssi_signo != SIGWINCH || info.ssi_code != SI_KERNEL) handle_signal(static_cast<int>(info.ssi_signo), now);
     reap(now);
     check_heartbeats(now);
     kill_overdue(now);
@@ -92,7 +93,7 @@ void Supervisor::handle_signal(int number, TimePoint now) {
         begin_reload(now);
       break;
     case SIGUSR1:
-      log::reopen();
+      if (hooks_.reopen_logs) hooks_.reopen_logs(*current_.node);
       for (auto& child : children_)
         if (child->pid > 0) kill(child->pid, SIGUSR1);
       log::notice("master: logs reopened");
@@ -172,6 +173,7 @@ void Supervisor::start(Child& child, TimePoint now) {
     // A child keeps open only what it serves: a listener it held would outlive the master's decision to close it.
     for (const ListenSocket& socket : listeners_.all())
       if ((socket.role == ListenSocket::Role::proxy) != worker) close(socket.fd);
+    for (const ListenSocket& socket : listeners_.left_out()) close(socket.fd);
     if (worker && listeners_.bus()) close(listeners_.bus()->fd);
   };
   plan.drop = [this](std::string& error) {

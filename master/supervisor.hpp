@@ -44,9 +44,13 @@ class Supervisor {
     std::function<int(const Generation&, int index, std::uint32_t slot)> worker_body;    // runs in the child
     std::function<int(const Generation&, std::uint32_t slot)> admin_body;
     std::function<void()> on_ready;   // once, when all workers of the first generation serve
+    std::function<void(const Generation&)> on_taken_over;   // after each reload, when all of its workers serve
+    std::function<void(const conf::NodeConfig&)> reopen_logs;
   };
 
-  Supervisor(Generation first, Paths paths, Account account, Listeners& listeners, shm::Catalog& catalog, Hooks hooks);
+  // ready_limit: how long all workers of a new generation may take together until they serve.
+  Supervisor(Generation first, Paths paths, Account account, Listeners& listeners, shm::Catalog& catalog, Hooks hooks,
+             nanoseconds ready_limit = seconds(60));
   int run();   // until the last child is gone; returns the exit code
 
  private:
@@ -93,6 +97,7 @@ class Supervisor {
   Listeners& listeners_;
   shm::Catalog& catalog_;
   Hooks hooks_;
+  const nanoseconds ready_limit_;
   std::vector<std::unique_ptr<Child>> children_;
   Mode mode_ = Mode::running;
   Turn turn_ = Turn::none;

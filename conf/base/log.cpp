@@ -7,8 +7,6 @@
 // a second.
 #include "conf/base/log.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +19,7 @@
 #include <functional>
 
 #include "conf/base/clock.hpp"
+#include "conf/base/log_file.hpp"
 
 namespace sluice::log {
 namespace {
@@ -44,11 +43,6 @@ struct State {
 State& state() noexcept {
   static State s;
   return s;
-}
-
-int open_target(const std::string& path) noexcept {
-  if (path == "stderr" || path == "/dev/stderr") return STDERR_FILENO;
-  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
 }
 
 void put_line(Level level, std::string_view message) noexcept {
@@ -103,7 +97,7 @@ Level parse_level(std::string_view name, Level fallback) noexcept {
 
 bool open(const std::string& path, Level threshold, std::string role) {
   set_role(std::move(role));
-  const int fresh = open_target(path);
+  const int fresh = open_log_file(path);
   if (fresh < 0) return false;
   State& s = state();
   const int old = s.fd.exchange(fresh);
@@ -115,7 +109,7 @@ bool open(const std::string& path, Level threshold, std::string role) {
 
 bool reopen() noexcept {
   State& s = state();
-  const int fresh = open_target(s.path);
+  const int fresh = open_log_file(s.path);
   if (fresh < 0) return false;
   const int old = s.fd.exchange(fresh);
   if (old != fresh && old != STDERR_FILENO) ::close(old);

@@ -17,7 +17,7 @@ enum class Level : unsigned char { debug, info, notice, warn, error, crit, alert
 // "warn" -> Level::warn; unknown names give `fallback`.
 Level parse_level(std::string_view name, Level fallback) noexcept;
 
-// path "stderr" (or /dev/stderr) writes there. Returns false and keeps the old target when it cannot be opened.
+// Paths as for open_log_file() (log_file.hpp). False, with errno: it cannot be opened, and the old target stays.
 bool open(const std::string& path, Level threshold, std::string role);
 bool reopen() noexcept;
 void set_role(std::string role);

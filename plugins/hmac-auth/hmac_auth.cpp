@@ -200,7 +200,7 @@ Verdict HmacAuth::rewrite(RequestContext& ctx) const noexcept {
   const auto* secret = who == nullptr ? nullptr : static_cast<const Secret*>(who->secret.get());
   if (secret == nullptr || !holds(ctx, claim, secret->key)) return challenge_.fail(ctx, kRefused);
   if (check_body_) {
-    const std::uint64_t size = ctx.request_body ? ctx.request_body->size() : 0;
+    const std::uint64_t size = ctx.request_body ? ctx.request_body->size() : ctx.request_body_size;
     if (ctx.request_body_too_large || size > max_body_) {
       const std::string_view text =
           ctx.arena.copy("request size " + std::to_string(size) + " is greater than the maximum size " +

@@ -126,7 +126,8 @@ class RequestContext {
   std::optional<std::string_view> request_body;  // only where something declared that it reads it
   // A plugin's own bound on the request body (client-control), octets; 0: none at all. Absent: the node's.
   std::optional<std::uint64_t> request_body_limit;
-  bool request_body_too_large = false;           // for the reader's own limit
+  bool request_body_too_large = false;           // longer than its readers take: it was not kept
+  std::uint64_t request_body_size = 0;           // with either: as stated, or what came until then
 
   // What the client had sent in forwarding fields, before the gateway set its own.
   std::string_view original_forwarded_for, original_forwarded_proto, original_forwarded_host, original_forwarded_port,

@@ -181,3 +181,17 @@ TEST_CASE("hostile node files end in an error", "[conf][node]") {
                            "apisix: {stream_proxy: {tcp: [{}]}}", "deployment: {admin: {admin_key: [x]}}"})
     CHECK(bad(text).find("fail") == 0);
 }
+
+TEST_CASE("each given key without effect is said once", "[conf][node]") {
+  const auto c = good("apisix: {tracing: true, enable_reuseport: true}\nsluice: {history: 5, limits: {trailers: 4k}}\n");
+  for (const char* key : {"apisix.tracing (", "apisix.enable_reuseport (", "sluice.history ("}) CHECK(mentions(c.notices, key));
+  CHECK(!mentions(c.notices, "limits"));
+  CHECK(!mentions(good("").notices, "no effect"));
+}
+
+TEST_CASE("limits stay within the buffers", "[conf][node]") {
+  CHECK(bad("sluice: {limits: {request_head: 200k}}").find("sluice.limits.request_head") != std::string::npos);
+  CHECK(bad("sluice: {limits: {request_head: 200k}}").find("found 204800") != std::string::npos);
+  CHECK(bad("sluice: {limits: {replay_buffer: 0}}").find("sluice.limits.replay_buffer") != std::string::npos);
+  CHECK(good("sluice: {limits: {request_head: 100k, response_head: 112k}}").sluice.limits.request_head == 102400);
+}

@@ -4,6 +4,7 @@ Standard library only. A test makes a Gateway (and an Origin or two), talks thro
 in tearDown; what a failed test needs for its autopsy (the error log) is printed then. Waiting is always for a
 condition, with a limit (wait_until), never for a time. Processes are found by their parent, never by name alone.
 """
+import copy
 import http.client
 import json
 import os
@@ -148,7 +149,7 @@ class Gateway:
         self.prefix = tempfile.mkdtemp(prefix="sluice-it-")
         os.chmod(self.prefix, 0o755)  # the workers of a gateway started by root are somebody else
         self.workers_wanted = workers
-        self.extra = config or {}
+        self.extra = copy.deepcopy(config or {})
         self.ports = dict(zip(("proxy", "admin", "control", "status", "metrics"), free_ports(5)))
         self.config_file = os.path.join(self.prefix, "config.yaml")
         self.process = None
@@ -181,12 +182,13 @@ class Gateway:
         with open(self.config_file, "w") as f:
             json.dump(config, f, indent=1)  # JSON is YAML
 
-    def start(self, ready=True):
+    def start(self, ready=True, before=None):
+        """before: called in the child before the binary."""
         environment = dict(os.environ)
         environment.pop("ADMIN_KEY", None)
         with open(self.output, "ab") as out:
             self.process = subprocess.Popen([self.binary, "-c", self.config_file, "-p", self.prefix], stdout=out,
-                                            stderr=out, stdin=subprocess.DEVNULL, env=environment)
+                                            stderr=out, stdin=subprocess.DEVNULL, env=environment, preexec_fn=before)
         if ready:
             self.wait_ready()
         return self

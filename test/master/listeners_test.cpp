@@ -72,3 +72,20 @@ TEST_CASE("the bus has one name for the life of the master", "[listeners]") {
   CHECK(name->size() > 20);
   CHECK(*listeners.open_bus() == *name);
 }
+
+TEST_CASE("a replacement can be taken back until it is settled", "[listeners]") {
+  Listeners listeners;
+  const int a = released_port(), b = released_port();
+  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}}).has_value());
+  const int fd = listeners.all().at(0).fd;
+  REQUIRE(listeners.replace({{ListenSocket::Role::proxy, "127.0.0.1", b}}).has_value());
+  CHECK(listeners.left_out().at(0).fd == fd);
+  listeners.restore();
+  REQUIRE(listeners.all().size() == 1);
+  CHECK(listeners.all().at(0).fd == fd);
+  Listeners other;   // what had been opened is free again, what was kept is not
+  CHECK(other.replace({{ListenSocket::Role::proxy, "127.0.0.1", b}}).has_value());
+  CHECK_FALSE(other.replace({{ListenSocket::Role::proxy, "127.0.0.1", a}}).has_value());
+  listeners.restore();   // there is nothing to take back any more
+  CHECK(listeners.all().size() == 1);
+}

@@ -23,7 +23,7 @@ bool Exchange::compose_answer(std::uint16_t status, std::string_view reason) noe
   std::size_t size = reason.size() + 256;
   for (const Field& f : ctx_.response_headers) size += f.name.size() + f.value.size() + 24;
   const std::size_t at_hand = upstream_connection_ != nullptr && in_size_ > answer_.size ? in_size_ - answer_.size : 0;
-  if (size > Buffer::kLarge) return false;
+  if (size + Buffer::kMedium + 64 > Buffer::kHuge) return false;
   // Room for the octets that came with the answer's head, so that both leave in one call.
   const std::size_t wanted = std::max(size + std::min(at_hand, Buffer::kMedium) + 64, Buffer::kSmall);
   if (out_sent_ == out_size_ && out_.size() >= wanted)

@@ -92,10 +92,30 @@ bool Exchange::body_needed_before_rewrite() const noexcept {
   return false;
 }
 
-Task<bool> Exchange::collect_body() noexcept {
-  if (ctx_.request_body.has_value()) co_return true;
+// The most that any reader in the running chains takes; 0: one of them sets no bound of its own.
+std::uint64_t Exchange::body_bound() const noexcept {
+  std::uint64_t most = 0;
+  for (const sdk::Chain* chain : {global_, chain_}) {
+    if (chain == nullptr || !chain->needs.request_body) continue;
+    if (chain->needs.request_body_max == 0) return 0;
+    most = std::max<std::uint64_t>(most, chain->needs.request_body_max);
+  }
+  return most;
+}
+
+// most: what the readers take at the most; 0: what the node lets variables read.
+Task<bool> Exchange::collect_body(std::uint64_t most) noexcept {
+  if (ctx_.request_body.has_value() || ctx_.request_body_too_large) co_return true;
+  if (most == 0) most = worker_.settings.readable_body;
   while (true) {
-    const auto result = body_.collect(session_, worker_.settings.spill, worker_.settings.spill_folder.c_str());
+    const auto result =
+        body_.collect(session_, worker_.settings.spill, worker_.settings.spill_folder.c_str(), most);
+    if (result == RequestBody::Fill::over) {
+      ctx_.request_body_too_large = true;
+      ctx_.request_body_size = std::max(body_.stated_length(), body_.received());
+      ctx_.request_bytes = head_.size + body_.raw_octets();
+      co_return true;
+    }
     std::uint16_t refusal = 0;
     switch (result) {
       case RequestBody::Fill::progress: break;
@@ -133,6 +153,7 @@ Task<bool> Exchange::collect_body() noexcept {
     co_return false;
   }
   ctx_.request_body = body_.whole();
+  ctx_.request_body_size = body_.whole().size();
   ctx_.request_bytes = head_.size + body_.raw_octets();
   co_return true;
 }
@@ -157,7 +178,7 @@ bool Exchange::ends_here() noexcept {
 Task<void> Exchange::pipeline() noexcept {
   live::Tables& tables = worker_.tables;
   if (tables.routing_needs_body()) {
-    const bool there = co_await collect_body();
+    const bool there = co_await collect_body(0);
     if (!there) co_return;
   }
   rules_ = tables.global_rules();
@@ -176,7 +197,7 @@ Task<void> Exchange::pipeline() noexcept {
   const bool wants_body =
       global_->needs.request_body || (chain_ != nullptr && chain_->needs.request_body);
   if (wants_body && body_needed_before_rewrite()) {
-    const bool there = co_await collect_body();
+    const bool there = co_await collect_body(body_bound());
     if (!there) co_return;
   }
 
@@ -222,7 +243,7 @@ Task<void> Exchange::pipeline() noexcept {
         co_return;
       }
       if (global_->needs.request_body || (chain_ != nullptr && chain_->needs.request_body)) {
-        const bool there = co_await collect_body();
+        const bool there = co_await collect_body(body_bound());
         if (!there) co_return;
       }
     }
@@ -241,6 +262,7 @@ Task<void> Exchange::serve() noexcept {
                ctx_.now - session_.opened < settings.keepalive_time;
   session_.consume(head_.size);
   const bool small_enough = body_.begin(head_.framing, head_.length, settings.max_body, settings.replay);
+  body_.bound_trailers(settings.trailers);
   learn_facts();
   if (settings.real_ip_header != "proxy_protocol") apply_real_ip();
   sanitise_fields();

@@ -76,8 +76,9 @@ class Exchange {
 
   // ---- exchange.cpp
   Task<void> pipeline() noexcept;
-  Task<bool> collect_body() noexcept;       // false: the request has been answered
+  Task<bool> collect_body(std::uint64_t most) noexcept;   // false: the request has been answered
   bool body_needed_before_rewrite() const noexcept;
+  std::uint64_t body_bound() const noexcept;
   void refresh_clock() noexcept {
     ctx_.now = worker_.reactor.now();
     ctx_.wall = worker_.reactor.wall();

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace sluice::worker {
 
-RequestBody::~RequestBody() {
-  if (mapped_ != nullptr) ::munmap(mapped_, mapped_size_);
-  if (file_ >= 0) ::close(file_);
+RequestBody::~RequestBody() { drop_file(); }
+
+void RequestBody::drop_file() noexcept {
+  if (mapped_ != nullptr) ::munmap(std::exchange(mapped_, nullptr), mapped_size_);
+  if (file_ >= 0) ::close(std::exchange(file_, -1));
 }
 
 bool RequestBody::begin(BodyFraming framing, std::uint64_t length, std::uint64_t limit, std::size_t keep) noexcept {
@@ -63,7 +66,7 @@ RequestBody::Fill RequestBody::take_chunked(Session& session, char* into, std::s
     n = r.n;
   }
   const ChunkDecoder::Step step = decoder_.decode(into, n, trailer_.data());
-  if (step.status == ChunkDecoder::Status::fault) return Fill::malformed;
+  if (step.status == ChunkDecoder::Status::fault || decoder_.trailer_size() > trailers_) return Fill::malformed;
   raw_ += step.used;
   if (from_buffer)
     session.consume(step.used);
@@ -89,6 +92,12 @@ RequestBody::Fill RequestBody::take(Session& session, char* into, std::size_t ro
 RequestBody::Fill RequestBody::fill(Session& session) noexcept {
   if (complete_) return Fill::progress;
   if (!buffer_) {
+    if (mapped_ != nullptr) {  // collecting was given up: first what is in the file
+      if (sent_ < end_) return Fill::full;
+      drop_file();
+      sent_ = end_ = 0;
+      replayable_ = false;
+    }
     buffer_ = Buffer(buffer_size_);
     base_ = buffer_.data();
   }
@@ -123,8 +132,10 @@ bool RequestBody::map_file() noexcept {
   return true;
 }
 
-RequestBody::Fill RequestBody::collect(Session& session, std::size_t spill, const char* folder) noexcept {
+RequestBody::Fill RequestBody::collect(Session& session, std::size_t spill, const char* folder,
+                                       std::uint64_t most) noexcept {
   if (collected_) return Fill::progress;
+  if (most != 0 && framing_ == BodyFraming::length && length_ > most) return Fill::over;
   spill = std::clamp<std::size_t>(spill, Buffer::kSmall, Buffer::kHuge);
   if (!buffer_ && exists()) {
     // One octet more than fits in memory is enough to know that it does not.
@@ -142,11 +153,13 @@ RequestBody::Fill RequestBody::collect(Session& session, std::size_t spill, cons
     const Fill result = take(session, buffer_.data() + end_, buffer_.size() - end_, produced);
     end_ += produced;
     if (result != Fill::progress) return result;
+    if (most != 0 && received_ > most) break;
   }
   if (file_ >= 0) {
     if (!write_out({buffer_.data(), end_}) || !map_file()) return Fill::no_space;
     buffer_.reset();
   }
+  if (most != 0 && received_ > most) return Fill::over;
   if (base_ == nullptr) base_ = "";
   collected_ = true;
   return Fill::progress;

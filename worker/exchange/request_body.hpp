@@ -31,6 +31,7 @@ class RequestBody {
     too_large,  // 413
     gone,       // the client went away in the middle
     no_space,   // the temporary file could not be written (500)
+    over,       // collecting: longer than the readers take; what came is still to be sent, the rest streams
   };
 
   RequestBody() = default;
@@ -40,6 +41,8 @@ class RequestBody {
 
   // limit 0: none. False: the stated length is above the limit already.
   bool begin(BodyFraming framing, std::uint64_t length, std::uint64_t limit, std::size_t keep) noexcept;
+
+  void bound_trailers(std::size_t octets) noexcept { trailers_ = octets; }   // at most ChunkDecoder::kMaxTrailer
 
   // Another limit from now on (a plugin's). False: what is stated or was received is above it.
   bool limit(std::uint64_t octets) noexcept {
@@ -65,8 +68,8 @@ class RequestBody {
   void rewind() noexcept { sent_ = 0; }                        // REQUIRES: replayable
   void stop_keeping() noexcept { keep_ = false; }              // the answer has begun
 
-  // ---- collecting: fill until complete, at most `spill` octets in memory
-  Fill collect(Session& session, std::size_t spill, const char* folder) noexcept;
+  // ---- collecting: fill until complete, at most `spill` octets in memory and `most` in all (0: no bound)
+  Fill collect(Session& session, std::size_t spill, const char* folder, std::uint64_t most) noexcept;
   bool collected() const noexcept { return collected_; }
   std::string_view whole() const noexcept { return {base_, end_}; }  // REQUIRES: collected
 
@@ -83,6 +86,7 @@ class RequestBody {
   Fill take_chunked(Session& session, char* into, std::size_t room, std::size_t& produced) noexcept;
   bool write_out(std::string_view octets) noexcept;
   bool map_file() noexcept;
+  void drop_file() noexcept;
 
   BodyFraming framing_ = BodyFraming::none;
   bool complete_ = true;
@@ -92,6 +96,7 @@ class RequestBody {
   std::uint64_t length_ = 0, limit_ = 0;
   std::uint64_t received_ = 0, raw_ = 0;
   std::size_t buffer_size_ = 0;
+  std::size_t trailers_ = ChunkDecoder::kMaxTrailer;
   ChunkDecoder decoder_;
   Buffer buffer_, trailer_;
   const char* base_ = nullptr;

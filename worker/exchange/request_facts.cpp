@@ -160,7 +160,10 @@ void Exchange::sanitise_fields() noexcept {
       case FieldId::forwarded: ctx_.original_forwarded = f.value; return true;
       default: break;
     }
-    if (head_.odd_names && misspells_trusted_name(f.name)) return true;
+    if (head_.odd_names) {
+      if (misspells_trusted_name(f.name)) return true;
+      if (!settings.underscores_in_headers && f.name.find('_') != std::string_view::npos) return true;
+    }
     for (std::size_t i = 0; i < named_count; ++i)
       if (!protected_from_connection(f.id) && list_has(named[i], f.name)) return true;
     return false;

@@ -13,6 +13,10 @@ Settings make_settings(const conf::NodeConfig& node) {
   s.response_head = limits.response_head;
   s.replay = limits.replay_buffer;
   s.spill = limits.body_spill;
+  if (!node.sluice.temp_dir.empty()) s.spill_folder = node.sluice.temp_dir;
+  s.readable_body = node.apisix.max_post_args_bytes;
+  s.trailers = limits.trailers;
+  s.underscores_in_headers = node.nginx.underscores_in_headers;
   s.max_body = node.nginx.client_max_body_size;
   s.header_timeout = node.nginx.client_header_timeout;
   s.body_timeout = node.nginx.client_body_timeout;

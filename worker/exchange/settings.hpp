@@ -22,7 +22,10 @@ struct Settings {
   std::size_t replay = 65536;        // of a request body, kept until the answer's head is here
   std::size_t spill = 65536;         // a body that a plugin reads goes to a file beyond
   std::string spill_folder = "/tmp";
+  std::uint64_t readable_body = 64u << 20;   // conditions and variables read bodies up to this; 0: any
   std::uint64_t max_body = 0;        // 0: no limit
+  std::size_t trailers = 8192;       // of a chunked request body
+  bool underscores_in_headers = true;  // false: a field with one in its name is dropped
 
   nanoseconds header_timeout{seconds(60)};
   nanoseconds body_timeout{seconds(60)};

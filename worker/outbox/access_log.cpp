@@ -1,12 +1,12 @@
 #include "worker/outbox/access_log.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "conf/base/log.hpp"
+#include "conf/base/log_file.hpp"
 #include "conf/base/text.hpp"
 #include "plugins/sdk/request_context.hpp"
 
@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::size_t kMinBuffer = 4096;
 constexpr std::size_t kMaxLine = 65536;  // the rest of a line is cut: the buffer is this much larger than asked for
-
-int open_file(const std::string& path) noexcept {
-  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
-}
 
 bool name_octet(char c) noexcept {
   return text::is_digit(c) || (text::lower(c) >= 'a' && text::lower(c) <= 'z') || c == '_';
@@ -41,7 +37,7 @@ AccessLog::AccessLog(const Options& options) : path_(options.path), escape_(opti
 
 Result<std::unique_ptr<AccessLog>> AccessLog::open(const Options& options) {
   std::unique_ptr<AccessLog> made(new AccessLog(options));
-  made->fd_ = open_file(options.path);
+  made->fd_ = open_log_file(options.path);
   if (made->fd_ < 0)
     return Error{Errc::io, options.path, std::string("cannot open the access log: ") + std::strerror(errno), {}, false};
   return made;
@@ -174,15 +170,13 @@ void AccessLog::tick(TimePoint now) noexcept {
   if (size_ != 0 && now - oldest_ >= seconds(3)) flush();
 }
 
-void AccessLog::reopen() noexcept {
+bool AccessLog::reopen() noexcept {
   flush();
-  const int fd = open_file(path_);
-  if (fd < 0) {
-    log::error("the access log cannot be opened anew; the old file stays in use");
-    return;
-  }
+  const int fd = open_log_file(path_);
+  if (fd < 0) return false;
   ::close(fd_);
   fd_ = fd;
+  return true;
 }
 
 }  // namespace sluice::worker

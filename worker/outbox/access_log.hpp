@@ -38,7 +38,7 @@ class AccessLog {
   void write(sdk::RequestContext& ctx) noexcept;
   void flush() noexcept;
   void tick(TimePoint now) noexcept;  // flushes what has waited for three seconds
-  void reopen() noexcept;             // keeps the old file when the new one cannot be opened
+  bool reopen() noexcept;             // false, with errno: cannot be opened, and the old file stays in use
   std::uint64_t dropped() const noexcept { return dropped_; }
 
   // One line as it would be written, for tests.

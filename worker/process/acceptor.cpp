@@ -1,7 +1,9 @@
 #include "worker/process/acceptor.hpp"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,12 +25,19 @@ constexpr unsigned kTicksShort = 25;        // no descriptors, no room
 constexpr unsigned kMaxDeclined = 4;        // then it is taken after all
 constexpr std::int64_t kAliveNs = 1'500'000'000;
 
+int descriptor_mark() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 1u << 30) return 1 << 30;
+  const auto all = static_cast<int>(limit.rlim_cur);
+  return all - std::max(16, all / 8);
+}
+
 }  // namespace
 
 Acceptor::Acceptor(WorkerContext& worker, const ListenSocket& socket, std::size_t max_connections,
                    int own_slot) noexcept
     : worker_(worker), fd_(socket.fd), proxy_protocol_(socket.proxy_protocol), max_connections_(max_connections),
-      own_slot_(own_slot) {
+      short_from_(descriptor_mark()), own_slot_(own_slot) {
   io_.owner = this;
   const int on = 1;
   ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // handed down to what is accepted; fails on Unix sockets
@@ -79,11 +88,25 @@ bool Acceptor::leave_to_others() const noexcept {
   return least != ~std::uint64_t{0} && worker_.session_count > least + std::max<std::uint64_t>(4, least / 8);
 }
 
+// A new descriptor is the lowest free number, so one number tells how many are left.
+bool Acceptor::descriptors_short() noexcept {
+  if (!short_seen_) return false;
+  const int probe = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (probe >= 0) ::close(probe);
+  short_seen_ = probe < 0 || probe >= short_from_;
+  return short_seen_;
+}
+
 void Acceptor::on_io(Io&) noexcept {
   const int batch = worker_.workers != nullptr && own_slot_ >= 0 ? kBatchShared : kBatchAlone;
   for (int i = 0; i < batch; ++i) {
     if (worker_.session_count >= max_connections_) {
       log::warn("the connection limit of this worker is reached; new connections wait");
+      pause(kTicksShort);
+      return;
+    }
+    if (descriptors_short()) {
+      log::crit("descriptors run short; new connections wait");
       pause(kTicksShort);
       return;
     }
@@ -102,6 +125,7 @@ void Acceptor::on_io(Io&) noexcept {
       return;
     }
     declined_ = 0;
+    short_seen_ = fd >= short_from_;
     Session::start(worker_, fd, port_, proxy_protocol_);
   }
 }

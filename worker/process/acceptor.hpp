@@ -2,7 +2,8 @@
 //
 // All workers watch the same socket (level-triggered), so nothing waits when one of them dies. A worker that clearly has
 // more connections than the least loaded living one takes its eyes off the socket for a moment and leaves the queue to
-// the others; when nobody takes it, it comes back. The same is done at the connection limit and when descriptors run out.
+// the others; when nobody takes it, it comes back. The same is done at the connection limit and when descriptors run
+// short: an eighth of them (16 at least) is kept for what open connections need, their upstream connections above all.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ class Acceptor final : public IoOwner {
  private:
   void pause(unsigned ticks) noexcept;
   bool leave_to_others() const noexcept;
+  bool descriptors_short() noexcept;
 
   WorkerContext& worker_;
   Io io_;
@@ -44,6 +46,8 @@ class Acceptor final : public IoOwner {
   unsigned ticks_left_ = 0;
   unsigned declined_ = 0;     // in a row
   std::size_t max_connections_;
+  int short_from_;             // descriptor numbers from here on are kept back
+  bool short_seen_ = false;
   int own_slot_;
 };
 

@@ -190,10 +190,10 @@ void Worker::on_signal(int signal) {
       if (worker_.draining && !worker_.stopping) close_idle();
       drain("asked to");
       break;
-    case SIGWINCH: drain("asked to"); break;
     case SIGUSR1:
-      log::reopen();
-      if (access_log_) access_log_->reopen();
+      if (!log::reopen()) log::error(std::string("the error log cannot be reopened: ") + std::strerror(errno));
+      if (access_log_ && !access_log_->reopen())
+        log::error(std::string("the access log cannot be reopened: ") + std::strerror(errno));
       break;
     default: break;
   }
@@ -277,11 +277,11 @@ void Worker::tick() {
 }
 
 int Worker::run() {
-  for (const int s : {SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGWINCH}) signals_.add(s);
+  for (const int s : {SIGTERM, SIGINT, SIGQUIT, SIGUSR1}) signals_.add(s);
   wait_for_signal();
   sigset_t mine;
   sigemptyset(&mine);
-  for (const int s : {SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGWINCH}) sigaddset(&mine, s);
+  for (const int s : {SIGTERM, SIGINT, SIGQUIT, SIGUSR1}) sigaddset(&mine, s);
   ::sigprocmask(SIG_UNBLOCK, &mine, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 

@@ -25,7 +25,7 @@ struct WorkerStart {
 };
 
 // Serves until told to stop; returns the exit code.
-// REQUIRES: called in the forked child, rights already dropped, log open. TERM, QUIT, USR1 and WINCH are blocked on entry
+// REQUIRES: called in the forked child, rights already dropped, log open. TERM, QUIT and USR1 are blocked on entry
 // (none is lost before their handlers stand); this unblocks them.
 int run_worker(const WorkerStart& start) noexcept;
 

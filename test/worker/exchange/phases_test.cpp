@@ -102,6 +102,117 @@ TEST_CASE("a large body that is read goes through a file and arrives whole", "[e
   }));
 }
 
+namespace {
+
+std::string reads_bodies(const Gateway& g, const char* matching) {
+  return R"({"uri":"/*","vars":[["post_arg_a",")" + std::string(matching) +
+         R"(","1"]],"upstream":{"type":"roundrobin","nodes":{"127.0.0.1:)" + std::to_string(g.origin_port) + R"(":1}}})";
+}
+
+// Sends what the socket takes, turning the reactor in between.
+void push(Gateway& g, Peer& client, std::string_view text) {
+  CHECK(g.until([&] {
+    const ssize_t n = ::send(client.fd, text.data(), text.size(), MSG_NOSIGNAL);
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+    return text.empty();
+  }));
+}
+
+std::string chunks(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += "3e8\r\n" + std::string(1000, static_cast<char>('a' + i % 26)) + "\r\n";
+  return text;
+}
+
+std::string without_framing(std::string_view chunked) {
+  std::string body;
+  while (true) {
+    const std::size_t line = chunked.find("\r\n");
+    if (line == std::string_view::npos) return body;
+    const std::size_t n = std::stoul(std::string(chunked.substr(0, line)), nullptr, 16);
+    if (n == 0 || chunked.size() < line + 4 + n) return body;
+    body += chunked.substr(line + 2, n);
+    chunked.remove_prefix(line + 4 + n);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a body longer than its readers take is not kept for them and streams on", "[exchange][phases][body-bound]") {
+  // In memory, and with a part of it in a file already.
+  const std::size_t spill = GENERATE(65536, 4096);
+  const std::size_t count = 40;
+  Gateway g([&](Settings& s) {
+    s.readable_body = 20000;
+    s.spill = spill;
+  });
+  g.put(conf::Kind::route, "1", reads_bodies(g, "~="));   // absent is not "1"
+  Peer client = g.connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+              "Transfer-Encoding: chunked\r\n\r\n");
+  const std::string sent = chunks(count);
+  push(g, client, std::string_view(sent).substr(0, sent.size() / 2 + 7000));
+  Peer origin = g.origin();   // asked before the client has sent all of it
+  push(g, client, std::string_view(sent).substr(sent.size() / 2 + 7000));
+  client.send("0\r\n\r\n");
+  CHECK(g.until([&] {
+    origin.pull();
+    return origin.in.ends_with("0\r\n\r\n");
+  }));
+  CHECK(origin.in.find("Transfer-Encoding: chunked\r\n") != std::string::npos);
+  CHECK(without_framing(origin.in.substr(origin.in.find("\r\n\r\n") + 4)) == without_framing(sent));
+  origin.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  g.expect(client, "\r\n\r\nok");
+}
+
+TEST_CASE("a stated length beyond what readers take is known before the body", "[exchange][phases][body-bound]") {
+  Gateway g([](Settings& s) { s.readable_body = 20000; });
+  g.put(conf::Kind::route, "1", reads_bodies(g, "=="));
+  Peer client = g.connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+              "Content-Length: 99999999\r\n\r\na=1&");
+  CHECK(g.expect(client, "404 Route Not Found").starts_with("HTTP/1.1 404"));
+}
+
+TEST_CASE("an unauthenticated client cannot make the gateway keep more than the plugin's bound", "[exchange][body-bound]") {
+  Gateway g;
+  g.route(R"("plugins":{"hmac-auth":{"validate_request_body":true,"max_req_body_size":1000}},)");
+  Peer client = g.connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  push(g, client, chunks(3));   // more than the bound, and no end of the body
+  g.expect(client, "HTTP/1.1 401");
+}
+
+TEST_CASE("the bound on trailers holds", "[exchange][body-bound]") {
+  Gateway g([](Settings& s) { s.trailers = 20; });
+  g.route();
+  for (const bool fits : {true, false}) {
+    Peer client = g.connect();
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX-T: " +
+                std::string(fits ? 8 : 30, 't') + "\r\n\r\n");
+    if (!fits) {
+      g.expect(client, "HTTP/1.1 400");
+      continue;
+    }
+    Peer origin = g.origin();
+    g.expect(origin, "\r\n\r\n");
+    origin.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    g.expect(client, "\r\n\r\nok");
+  }
+}
+
+TEST_CASE("fields with an underscore are passed on, unless the node drops them", "[exchange][security]") {
+  const bool kept = GENERATE(true, false);
+  Gateway g([&](Settings& s) { s.underscores_in_headers = kept; });
+  g.route();
+  Peer client = g.connect();
+  client.send("GET / HTTP/1.1\r\nHost: h\r\nX_Own: 1\r\nX-Own: 2\r\n\r\n");
+  Peer origin = g.origin();
+  const std::string head = g.expect(origin, "\r\n\r\n");
+  CHECK((head.find("X_Own: 1\r\n") != std::string::npos) == kept);
+  CHECK(head.find("X-Own: 2\r\n") != std::string::npos);
+}
+
 TEST_CASE("forwarding fields: what an untrusted client says does not stand", "[exchange][security]") {
   for (const bool trusted : {false, true}) {
     Gateway g([trusted](Settings& s) {
