@@ -161,6 +161,10 @@ void AdminProcess::open_bus(std::uint64_t epoch, std::uint64_t revision, const s
   options.generation = start_.generation;
   BusHooks hooks;
   hooks.accepting_workers = [this] { return accepting_workers(start_.catalog->workers(), start_.generation); };
+  hooks.is_worker = [this](std::uint32_t slot, std::uint32_t pid) {
+    const shm::WorkerTable& workers = start_.catalog->workers();
+    return slot < workers.slots() && workers.status(slot).pid.load() == static_cast<std::int32_t>(pid);
+  };
   hooks.on_object_error = [](std::uint32_t slot, const live::ObjectError& e) {
     log::error("worker in slot " + std::to_string(slot) + " could not put " + conf::join_key(e.kind, e.id) + " in force: " + e.message);
   };

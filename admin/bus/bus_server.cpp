@@ -106,6 +106,10 @@ struct BusServer::Impl : BusPeerOwner, std::enable_shared_from_this<BusServer::I
 
   void on_hello(BusPeer& peer, const bus::Hello& hello) {
     if (peer.hello || hello.pid != peer.credential_pid) return peer.close("is not who it says");
+    if (hooks.is_worker && !hooks.is_worker(hello.slot, hello.pid)) {
+      log::warn("config bus: process " + std::to_string(hello.pid) + " is no worker of this gateway and was refused");
+      return peer.close("is no worker of this gateway");
+    }
     // A slot has one process: what is left of an older connection of it goes.
     for (const auto& other : std::vector(peers))
       if (other.get() != &peer && other->hello && other->hello->slot == hello.slot) other->close("replaced");

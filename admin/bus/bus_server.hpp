@@ -39,6 +39,8 @@ struct BusOptions {
 
 // All optional. Called from the loop.
 struct BusHooks {
+  // Whether the slot is that process's; unset: everyone of this user is believed.
+  std::function<bool(std::uint32_t slot, std::uint32_t pid)> is_worker;
   std::function<std::vector<LiveWorker>()> accepting_workers;  // of the current generation, by the worker table
   std::function<void(std::uint32_t slot, const live::ObjectError&)> on_object_error;
   std::function<void(std::uint32_t slot, const std::string& key)> on_upstream_used;

@@ -103,6 +103,7 @@ struct Bus {
   Listener listener;
   FakeNames names;
   std::vector<LiveWorker> accepting;
+  std::function<bool(std::uint32_t, std::uint32_t)> is_worker;
   std::vector<std::pair<std::uint32_t, live::ObjectError>> errors;
   std::vector<std::string> used;
   std::unique_ptr<BusServer> server;
@@ -117,6 +118,7 @@ struct Bus {
     options.epoch = epoch;
     BusHooks hooks;
     hooks.accepting_workers = [this] { return accepting; };
+    hooks.is_worker = is_worker;
     hooks.on_object_error = [this](std::uint32_t slot, const live::ObjectError& e) { errors.emplace_back(slot, e); };
     hooks.on_upstream_used = [this](std::uint32_t, const std::string& key) { used.push_back(key); };
     server = std::make_unique<BusServer>(io, listener.fd, options, hooks, &names);
@@ -532,4 +534,19 @@ TEST_CASE("a peer that speaks nonsense is thrown out, the others stay", "[bus][s
   }
   CHECK(server.peers() == 1);
   CHECK(a.client->connected());
+}
+
+TEST_CASE("a process that holds no worker's slot learns nothing", "[bus][security]") {
+  Bus bus;
+  bus.is_worker = [](std::uint32_t slot, std::uint32_t pid) {
+    return slot == 0 && pid == static_cast<std::uint32_t>(getpid());
+  };
+  auto& server = bus.serve(10, {route("1", "secret")});
+  Worker real(bus, 0), stranger(bus, 1);
+  real.until_ready();
+  bus.settle();
+  CHECK(real.tables.objects.size() == 1);
+  CHECK(!stranger.ready);
+  CHECK(stranger.tables.objects.empty());
+  CHECK(server.peers() == 1);
 }
