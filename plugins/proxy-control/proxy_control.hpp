@@ -1,5 +1,6 @@
-// proxy-control: whether a request body is gathered before it goes upstream. Bodies are always streamed here, with
-// back-pressure and bounded memory, so that either setting is accepted and neither changes anything.
+// proxy-control: whether a request body is gathered before the request goes upstream, so that a slow client does not hold
+// a node. Gathered bodies lie in memory up to `sluice.limits.body_spill`, beyond that in an unnamed file; what is larger
+// than the node lets anybody gather (`apisix.max_post_args_readable_size`) streams.
 #pragma once
 
 #include "conf/schema/table.hpp"
@@ -16,7 +17,15 @@ class ProxyControl {
   static constexpr sdk::Traits kTraits{.name = "proxy-control", .priority = 21990};
 
   static const schema::Table<Config>& table();
-  static Result<ProxyControl> compile(Config, sdk::CompileContext&) { return ProxyControl(); }
+  static Result<ProxyControl> compile(Config config, sdk::CompileContext&) {
+    ProxyControl made;
+    made.gather_ = config.request_buffering;
+    return made;
+  }
+  sdk::BodyNeeds body_needs() const noexcept { return {.request_body = gather_}; }
+
+ private:
+  bool gather_ = true;
 };
 
 using Plugin = ProxyControl;

@@ -165,6 +165,20 @@ TEST_CASE("a body longer than its readers take is not kept for them and streams 
   g.expect(client, "\r\n\r\nok");
 }
 
+TEST_CASE("proxy-control holds a request back until its body is there", "[exchange][phases]") {
+  const bool gathered = GENERATE(true, false);
+  Gateway g;
+  g.route(std::string(R"("plugins":{"proxy-control":{"request_buffering":)") + (gathered ? "true" : "false") + "}},");
+  Peer client = g.connect();
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nabc");
+  g.settle();
+  const int fd = ::accept4(g.origin_listener(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  CHECK((fd < 0) == gathered);
+  client.send("def");
+  Peer origin = fd >= 0 ? Peer(fd) : g.origin();
+  g.expect(origin, "\r\n\r\nabcdef");
+}
+
 TEST_CASE("a stated length beyond what readers take is known before the body", "[exchange][phases][body-bound]") {
   Gateway g([](Settings& s) { s.readable_body = 20000; });
   g.put(conf::Kind::route, "1", reads_bodies(g, "=="));
