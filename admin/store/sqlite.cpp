@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <cstring>
+
 namespace sluice::admin::sqlite {
 
 namespace {
@@ -15,6 +17,22 @@ Error failure(sqlite3* db, int code) {
   e.retry = e.code == Errc::unavailable;
   return e;
 }
+// SQLite makes a path absolute by following every link in it, and would so leave /proc/self/fd/N, the only way to a folder
+// whose parents are closed to this process, for the closed one. This file system takes a path as it is given.
+const char* plain_paths() {
+  static const bool registered = [] {
+    static sqlite3_vfs vfs = *sqlite3_vfs_find(nullptr);
+    vfs.zName = "sluice";
+    vfs.pNext = nullptr;
+    vfs.xFullPathname = [](sqlite3_vfs*, const char* name, int room, char* out) {
+      const int n = sqlite3_snprintf(room, out, "%s", name) == nullptr ? room : static_cast<int>(std::strlen(out));
+      return n + 1 >= room ? SQLITE_CANTOPEN : SQLITE_OK;
+    };
+    return sqlite3_vfs_register(&vfs, 0) == SQLITE_OK;
+  }();
+  return registered ? "sluice" : nullptr;
+}
+
 }  // namespace
 
 Statement::~Statement() { sqlite3_finalize(s_); }
@@ -54,7 +72,8 @@ Database::~Database() { sqlite3_close_v2(db_); }
 Result<Database> Database::open(const std::string& path) {
   Database d;
   const int code =
-      sqlite3_open_v2(path.c_str(), &d.db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+      sqlite3_open_v2(path.c_str(), &d.db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                      plain_paths());
   if (code != SQLITE_OK) {
     Error e = failure(d.db_, code);
     e.path = path;

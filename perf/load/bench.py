@@ -27,6 +27,9 @@ sys.path.insert(0, HERE)
 from scenarios import SCENARIOS                                             # noqa: E402
 
 KEY = "bench"
+UPGRADE_ECHO = os.path.join(ROOT, "build/release/perf/upgrade_echo")
+HEADERS = ["User-Agent: bench/1.0 (paired runs)", "Accept: */*", "Accept-Encoding: identity",
+           "X-Request-Trace: 0123456789abcdef0123456789abcdef", "Cookie: session=abcdefghijklmnopqrstuvwxyz012345"]
 PORTS = {"sluice": 19080, "nginx": 19081, "haproxy": 19082, "floor": 19083, "origin": 19090, "admin": 19180}
 
 
@@ -48,11 +51,15 @@ def rss_kib(pid):
         return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
 
 
+def percentile(values, p):
+    return values[min(len(values) - 1, int(p / 100 * len(values)))] if values else float("nan")
+
+
 class Bench:
     def __init__(self, work):
         self.work = work
         self.processes = []
-        self.workers = {}
+        self.workers = {}          # name -> pids of its workers
         self.server_cpu, self.load_cpu = cpus()
 
     def spawn(self, args, cpu=None, **kw):
@@ -83,19 +90,29 @@ class Bench:
                     sys.stderr.write(f.read()[-2000:])
         raise SystemExit("bench: nothing answers on port %d" % port)
 
-    def child_of(self, pid):
+    def children_of(self, pid, count):
         for _ in range(100):
             with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
                 kids = [int(x) for x in f.read().split()]
+            found = []
             for k in kids:
                 with open("/proc/%d/cmdline" % k) as f:
-                    line = f.read()
-                if "worker" in line:
-                    return k
+                    if "worker" in f.read():
+                        found.append(k)
+            if len(found) == count:
+                return found
             time.sleep(0.05)
-        raise SystemExit("bench: no worker below pid %d" % pid)
+        raise SystemExit("bench: not %d workers below pid %d" % (count, pid))
 
-    def start_origin(self):
+    def place(self, scenario):
+        """The CPU of a proxy with one worker; more of them may run on all."""
+        return self.server_cpu if scenario.get("workers", 1) == 1 else None
+
+    def start_origin(self, scenario):
+        if scenario.get("upgrade"):
+            self.spawn([UPGRADE_ECHO, "origin", str(PORTS["origin"])], self.load_cpu)
+            self.wait_port(PORTS["origin"])
+            return
         conf = os.path.join(self.work, "origin.conf")
         for name, size in (("4k", 4096), ("100k", 102400), ("1m", 1 << 20)):
             with open(os.path.join(self.work, name), "w") as f:
@@ -119,40 +136,43 @@ class Bench:
         conf = os.path.join(self.work, "nginx.conf")
         log = "access_log %s/nginx.log combined buffer=16k;" % self.work if scenario.get("access_log") else "access_log off;"
         with open(conf, "w") as f:
-            f.write("worker_processes 1; daemon off; pid %s/nginx.pid; error_log %s/nginx.err; worker_rlimit_nofile 16384;\n"
+            f.write("worker_processes %d; daemon off; pid %s/nginx.pid; error_log %s/nginx.err; worker_rlimit_nofile 16384;\n"
                     "events { worker_connections 8192; }\nhttp { %s keepalive_requests 100000000;\n"
                     "%s\nproxy_temp_path %s/np; client_body_temp_path %s/nb;\n"
                     "upstream o { server 127.0.0.1:%d; keepalive 320; keepalive_requests 100000000; }\n"
                     "server { listen 127.0.0.1:%d backlog=4096; client_max_body_size 0;\n"
-                    "location / { %s proxy_pass http://o; proxy_http_version 1.1; proxy_set_header Connection '';\n"
+                    "location / { %s proxy_pass http://o; proxy_http_version 1.1; %s\n"
                     "proxy_set_header Host $host; proxy_set_header X-Real-IP $remote_addr;\n"
                     "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; } } }\n"
-                    % (self.work, self.work, log, scenario.get("nginx_http", ""), self.work, self.work, PORTS["origin"],
-                       PORTS["nginx"], scenario.get("nginx_location", "")))
-        p = self.spawn(["nginx", "-c", conf], self.server_cpu)
-        self.wait_port(PORTS["nginx"])
-        self.workers["nginx"] = self.child_of(p.pid)
+                    % (scenario.get("workers", 1), self.work, self.work, log, scenario.get("nginx_http", ""), self.work,
+                       self.work, PORTS["origin"], PORTS["nginx"], scenario.get("nginx_location", ""),
+                       "proxy_set_header Connection upgrade; proxy_set_header Upgrade websocket;"
+                       if scenario.get("upgrade") else "proxy_set_header Connection '';"))
+        p = self.spawn(["nginx", "-c", conf], self.place(scenario))
+        if not scenario.get("upgrade"):
+            self.wait_port(PORTS["nginx"])
+        self.workers["nginx"] = self.children_of(p.pid, scenario.get("workers", 1))
 
     def start_haproxy(self, scenario):
         if not shutil.which("haproxy"):
             return
         conf = os.path.join(self.work, "haproxy.cfg")
         with open(conf, "w") as f:
-            f.write("global\n nbthread 1\n maxconn 8192\n%sdefaults\n mode http\n timeout client 60s\n timeout server 60s\n"
-                    " timeout connect 5s\n option http-keep-alive\n option forwardfor\n%s"
+            f.write("global\n nbthread %d\n maxconn 8192\ndefaults\n mode http\n timeout client 60s\n timeout server 60s\n"
+                    " timeout connect 5s\n timeout tunnel 60s\n option http-keep-alive\n option forwardfor\n"
                     "listen l\n bind 127.0.0.1:%d backlog 4096\n http-reuse always\n server o 127.0.0.1:%d\n"
-                    % ("", "", PORTS["haproxy"], PORTS["origin"]))
-        p = self.spawn(["haproxy", "-db", "-f", conf], self.server_cpu)
+                    % (scenario.get("workers", 1), PORTS["haproxy"], PORTS["origin"]))
+        p = self.spawn(["haproxy", "-db", "-f", conf], self.place(scenario))
         self.wait_port(PORTS["haproxy"])
-        self.workers["haproxy"] = p.pid
+        self.workers["haproxy"] = [p.pid]
 
-    def start_floor(self):
+    def start_floor(self, scenario):
         binary = os.environ.get("SLUICE_FLOOR", os.path.join(ROOT, "build/release/perf/floor"))
-        if not os.path.exists(binary):
+        if not os.path.exists(binary) or scenario.get("workers", 1) != 1:
             return
         p = self.spawn([binary, str(PORTS["floor"]), str(PORTS["origin"])], self.server_cpu)
         self.wait_port(PORTS["floor"])
-        self.workers["floor"] = p.pid
+        self.workers["floor"] = [p.pid]
 
     def start_sluice(self, scenario):
         prefix = os.path.join(self.work, "sluice")
@@ -165,8 +185,9 @@ class Bench:
                     "deployment:\n  admin:\n    admin_listen: {ip: 127.0.0.1, port: %d}\n"
                     "nginx_config:\n  http:\n    enable_access_log: %s\n"
                     "plugin_attr:\n  prometheus:\n    export_addr: {ip: 127.0.0.1, port: 19091}\n"
-                    "sluice:\n  worker_processes: 1\n  cpu_affinity: [%d]\n"
-                    % (PORTS["sluice"], PORTS["admin"], log, self.server_cpu))
+                    "sluice:\n  worker_processes: %d\n  cpu_affinity: %s\n"
+                    % (PORTS["sluice"], PORTS["admin"], log, scenario.get("workers", 1),
+                       "'off'" if self.place(scenario) is None else "[%d]" % self.server_cpu))
         binary = os.environ.get("SLUICE_BINARY", os.path.join(ROOT, "build/release/sluice"))
         p = self.spawn([binary, "-c", conf, "-p", prefix], env=dict(os.environ, ADMIN_KEY=KEY))
         for _ in range(100):
@@ -181,10 +202,11 @@ class Bench:
             self.admin(method, path, body)
         for key, value in scenario.get("route", {}).items():
             route[key] = value
+        for i in range(scenario.get("others", 0)):
+            self.admin("PUT", "/routes/%d" % i, {"uri": "/api/v1/tenant%d/*" % i, "upstream": route["upstream"]})
         self.admin("PUT", "/routes/bench", route)
         self.wait_port(PORTS["sluice"])
-        self.workers["sluice"] = self.child_of(p.pid)
-        os.sched_setaffinity(self.workers["sluice"], {self.server_cpu})
+        self.workers["sluice"] = self.children_of(p.pid, scenario.get("workers", 1))
 
     def admin(self, method, path, body=None):
         data = json.dumps(body).encode() if body is not None else None
@@ -192,13 +214,37 @@ class Bench:
                                    headers={"X-API-KEY": KEY})
         return urllib.request.urlopen(r, timeout=30).read()
 
+    def open_loop(self, who, rate, seconds):
+        """Requests at a fixed rate, whatever the answers do: h2load over 50 connections. -> as window()"""
+        log = os.path.join(self.work, "h2load.log")
+        if os.path.exists(log):
+            os.remove(log)
+        clients, whole = min(50, rate), max(1, round(seconds))
+        args = ["taskset", "-c", str(self.load_cpu), "h2load", "--h1", "-c%d" % clients, "-m1", "--rps=%g" % (rate / clients),
+                "-D%d" % whole, "--log-file=" + log]
+        for h in HEADERS:
+            args += ["-H", h]
+        before = self.spent(who)
+        subprocess.run(args + ["http://127.0.0.1:%d/100" % PORTS[who]], capture_output=True)
+        spent = self.spent(who) - before
+        with open(log) as f:
+            lines = [line.split() for line in f]
+        took = sorted(float(x[2]) / 1000 for x in lines)
+        errors = sum(x[1] != "200" for x in lines)
+        return (spent / max(len(took), 1), len(took) / whole, percentile(took, 50), percentile(took, 99), errors)
+
+    def spent(self, who):
+        return sum(cpu_ns(pid) for pid in self.workers[who])
+
     def window(self, who, scenario, seconds):
         """-> (ns of CPU per request, requests per second, p50 ms, p99 ms, errors)"""
+        if "rate" in scenario:
+            return self.open_loop(who, scenario["rate"], seconds)
         lua = scenario.get("lua")
-        args = ["taskset", "-c", str(self.load_cpu), "wrk", "-t1", "-c%d" % scenario.get("connections", 64),
-                "-d%gs" % seconds, "--latency", "--timeout", "10s"]
-        for h in ["User-Agent: bench/1.0 (paired runs)", "Accept: */*", "Accept-Encoding: identity",
-                  "X-Request-Trace: 0123456789abcdef0123456789abcdef", "Cookie: session=abcdefghijklmnopqrstuvwxyz012345"]:
+        connections = scenario.get("connections", 64)
+        args = ["taskset", "-c", str(self.load_cpu), "wrk", "-t1", "-c%d" % connections, "-d%gs" % seconds, "--latency",
+                "--timeout", "10s"]
+        for h in HEADERS:
             args += ["-H", h]
         if lua:
             path = os.path.join(self.work, "wrk.lua")
@@ -206,10 +252,11 @@ class Bench:
                 f.write(lua)
             args += ["-s", path]
         args.append("http://127.0.0.1:%d%s" % (PORTS[who], scenario.get("path", "/100")))
-        pid = self.workers[who]
-        before = cpu_ns(pid)
+        if scenario.get("upgrade"):
+            args = ["taskset", "-c", str(self.load_cpu), UPGRADE_ECHO, "load", str(PORTS[who]), str(connections), str(seconds)]
+        before = self.spent(who)
         out = subprocess.run(args, capture_output=True, text=True).stdout
-        spent = cpu_ns(pid) - before
+        spent = self.spent(who) - before
         m = re.search(r"(\d+) requests in ([\d.]+)(\w+)", out)
         n = int(m.group(1)) if m else 0
 
@@ -225,10 +272,10 @@ def run_scenario(name, scenario, rounds, seconds):
     work = tempfile.mkdtemp(prefix="sluice-bench-")
     bench = Bench(work)
     try:
-        bench.start_origin()
+        bench.start_origin(scenario)
         bench.start_nginx(scenario)
         bench.start_haproxy(scenario)
-        bench.start_floor()
+        bench.start_floor(scenario)
         bench.start_sluice(scenario)
         who = [w for w in ("nginx", "haproxy", "floor", "sluice") if w in bench.workers]
         rows = {w: [] for w in who}
@@ -237,7 +284,7 @@ def run_scenario(name, scenario, rounds, seconds):
         for _ in range(rounds):
             for w in who:
                 rows[w].append(bench.window(w, scenario, seconds))
-        rss = {w: rss_kib(bench.workers[w]) for w in who}
+        rss = {w: sum(map(rss_kib, bench.workers[w])) for w in who}
         return rows, rss
     finally:
         bench.stop()
@@ -250,7 +297,7 @@ def table(name, rows, rss):
     for w, r in rows.items():
         ratios = [a[0] / b[0] for a, b in zip(r, rows["nginx"])]
         med = statistics.median
-        lines.append("| %s | %.2f | %.3f (%.3f-%.3f) | %.0f | %.2f | %.2f | %d | %.1f |" % (
+        lines.append("| %s | %.2f | %.3f (%.3f-%.3f) | %.0f | %.3f | %.3f | %d | %.1f |" % (
             w, med(x[0] for x in r) / 1000, med(ratios), min(ratios), max(ratios), med(x[1] for x in r),
             med(x[2] for x in r), med(x[3] for x in r), sum(x[4] for x in r), rss[w] / 1024))
     return lines

@@ -96,9 +96,10 @@ class Stage {
     client.emplace(pair[0]);
     worker::Session::start(*worker, pair[1], 80, false);
   }
-  void turn(int times = 1) {
+  // patience: ms that each turn waits when there is nothing to do.
+  void turn(int times = 1, int patience = 0) {
     for (int i = 0; i < times; ++i) {
-      reactor.turn(0);
+      reactor.turn(patience);
       const int fd = ::accept4(origin_listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) origins.emplace_back(fd);
       for (End& o : origins) o.pull();

@@ -64,11 +64,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     at += piece;
     if ((mode & 4) != 0) stage.turn();
   }
-  for (int i = 0; i < 20; ++i) stage.turn();
-  if (!origin->ended && !stage.client->ended) {
-    if (behind_head(origin->received).size() - up != sent_up) std::abort();
-    if (behind_head(stage.client->received).size() - down != sent_down) std::abort();
-  }
+  const auto arrived = [&] {
+    return behind_head(origin->received).size() - up == sent_up &&
+           behind_head(stage.client->received).size() - down == sent_down;
+  };
+  for (int i = 0; i < 300 && !arrived(); ++i) stage.turn(1, i < 20 ? 0 : 1);
+  if (!origin->ended && !stage.client->ended && !arrived()) std::abort();
   stage.end();
   return 0;
 }

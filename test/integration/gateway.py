@@ -147,7 +147,7 @@ class Gateway:
     def __init__(self, workers=2, config=None, binary=BINARY):
         self.binary = os.path.abspath(binary)
         self.prefix = tempfile.mkdtemp(prefix="sluice-it-")
-        os.chmod(self.prefix, 0o755)  # the workers of a gateway started by root are somebody else
+        # Closed to others, as mkdtemp makes it: the workers of a gateway started by root are somebody else.
         self.workers_wanted = workers
         self.extra = copy.deepcopy(config or {})
         self.ports = dict(zip(("proxy", "admin", "control", "status", "metrics"), free_ports(5)))
