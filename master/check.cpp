@@ -26,10 +26,14 @@ std::string plugins_message(const sdk::EnabledPlugins& enabled, conf::Kind kind,
 
 }  // namespace
 
+std::string resource_file(const conf::NodeConfig& node, const std::string& config_dir) {
+  return config_dir + (node.provider == conf::Provider::json ? "/apisix.json" : "/apisix.yaml");
+}
+
 Result<void> check_resource_file(const conf::NodeConfig& node, const std::string& config_dir) {
   if (!node.file_provider()) return {};
   const bool json = node.provider == conf::Provider::json;
-  const std::string path = config_dir + (json ? "/apisix.json" : "/apisix.yaml");
+  const std::string path = resource_file(node, config_dir);
   std::ifstream in(path, std::ios::binary);
   if (!in) return Error{Errc::not_found, path, "expected a readable resource file", "master", false};
   std::stringstream text;

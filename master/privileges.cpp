@@ -1,9 +1,11 @@
 #include "master/privileges.hpp"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,6 +47,24 @@ Result<void> drop_privileges(const Account& account) {
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("cannot forbid new privileges");
   return {};
+}
+
+Result<void> readable_for(const Account& account, const std::string& path) {
+  // Only a process that has become the account knows: groups, search rights on the way, access lists.
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!drop_privileges(account)) _exit(EACCES);
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    _exit(fd >= 0 ? 0 : errno);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return Error{Errc::io, path, "cannot fork", "master", false};
+  const int error = WIFEXITED(status) ? WEXITSTATUS(status) : EACCES;
+  if (error == 0 || error == ENOENT) return {};
+  return Error{Errc::forbidden, path,
+               "expected a file that " + (account.switch_to ? "the account " + account.name : "this user") +
+                   " can read: " + std::strerror(error),
+               "master", false};
 }
 
 void raise_open_files(unsigned long wish, std::string& warning) {

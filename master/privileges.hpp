@@ -21,6 +21,9 @@ struct Account {
 Result<Account> choose_account(const std::string& user, const std::string& group);
 Result<void> drop_privileges(const Account& account);   // in the child; also forbids regaining any
 
+// Whether the account can read the file. Error: why not; a file that is not there is no error.
+Result<void> readable_for(const Account& account, const std::string& path);
+
 // Raises the soft limit of open files to `wish`; a hard limit below it is what is got, with `warning` saying so.
 void raise_open_files(unsigned long wish, std::string& warning);
 

@@ -141,6 +141,16 @@ void resize_dictionaries(Gateway& gateway, const conf::NodeConfig& node) {
   }
 }
 
+// The admin process follows the file with the rights of its account.
+Result<void> check_file_access(const Gateway& gateway, const conf::NodeConfig& node) {
+  if (!node.file_provider()) return {};
+  auto readable = readable_for(gateway.account, resource_file(node, gateway.paths.child_config));
+  if (readable) return {};
+  Error e = readable.error();
+  e.path = resource_file(node, gateway.paths.config_dir);
+  return e;
+}
+
 Result<Generation> next_generation(Gateway& gateway) {
   Result<conf::NodeConfig> node = load_checked(gateway.paths.config_file);
   if (!node) return node.error();
@@ -154,6 +164,7 @@ Result<Generation> next_generation(Gateway& gateway) {
   place_paths(*node, gateway.paths);
   Result<Generation> generation = make_generation(std::move(*node), key->key);
   if (!generation) return generation;
+  if (auto readable = check_file_access(gateway, *generation->node); !readable) return readable.error();
   if (auto given = hand_over_logs(*generation->node, gateway.account); !given) return given.error();
   if (auto opened = gateway.listeners.replace(wishes); !opened) return opened.error();
   return generation;
@@ -206,6 +217,7 @@ Result<Generation> first_generation(Gateway& gateway) {
   if (auto held = gateway.pid_file.acquire(gateway.paths.pid_file()); !held) return held.error();
   place_paths(*node, gateway.paths);
   if (auto opened = open_logs(*node, gateway.account); !opened) return opened.error();
+  if (auto readable = check_file_access(gateway, *node); !readable) return readable.error();
   Result<AdminKey> key = effective_admin_key(std::getenv("ADMIN_KEY"), configured_key(*node), gateway.paths.data);
   if (!key) return key.error();
   gateway.key = *key;

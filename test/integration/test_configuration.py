@@ -43,6 +43,7 @@ class StandaloneFile(unittest.TestCase):
         self.gateway = Gateway(config={"deployment": {"role": "data_plane",
                                                       "role_data_plane": {"config_provider": "yaml"}}})
         self.addCleanup(self.gateway.close)
+        os.chmod(self.gateway.prefix, 0o755)  # the file is read with the rights of the workers' account
         self.file = os.path.join(self.gateway.prefix, "apisix.yaml")
 
     def write(self, document, end=True):
@@ -58,6 +59,15 @@ class StandaloneFile(unittest.TestCase):
         # A file has nobody who waits for an acknowledgement: each worker follows in its own time.
         wait_until(lambda: [self.status(path) for _ in range(12)] == [status] * 12, 10,
                    "%s gives %d on every worker" % (path, status))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs an account that may not read what the starter may")
+    def test_a_file_that_its_follower_may_not_read_refuses_the_start(self):
+        self.write({"routes": []})
+        os.chmod(self.file, 0o600)
+        self.gateway.start(ready=False)
+        self.assertEqual(self.gateway.process.wait(20), 1)
+        with open(self.gateway.output) as f:
+            self.assertRegex(f.read(), "apisix.yaml: expected a file that the account .* can read: Permission denied")
 
     def test_the_file_is_followed_and_bad_content_changes_nothing(self):
         route = lambda i, **more: {"id": str(i), "uri": "/r%d" % i, "upstream": {
