@@ -22,6 +22,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "test", "integration"))
 from gateway import Gateway, free_ports                                    # noqa: E402
+import memory                                                              # noqa: E402
 
 
 class Origin:
@@ -169,7 +170,7 @@ def ewma_dead(options, workers):
 
 
 RECIPES = {"req-3000": req_3000, "req-100": req_100, "req-100-flat": req_100_flat, "count-rules": count_rules,
-           "ewma-dead": ewma_dead}
+           "ewma-dead": ewma_dead, **memory.RECIPES}
 
 
 def main():
