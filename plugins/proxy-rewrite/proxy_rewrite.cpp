@@ -87,6 +87,7 @@ Result<ProxyRewrite> ProxyRewrite::compile(Config config, sdk::CompileContext& c
     if (!pattern || !replacement) return invalid(check_pair(config.regex_uri[i], config.regex_uri[i + 1]));
     made.rules_.push_back({std::move(*pattern), std::move(*replacement)});
   }
+  made.keeps_target_ = !made.has_uri_ && made.rules_.empty() && !made.unsafe_ && made.host_.empty();
   if (config.headers) made.edits_ = FieldEdits::compile(config.headers.get(), context);
   return made;
 }
@@ -131,7 +132,16 @@ std::string_view ProxyRewrite::encoded(RequestContext& ctx, const Target& target
 
 Verdict ProxyRewrite::rewrite(RequestContext& ctx) const noexcept {
   if (!host_.empty()) ctx.upstream_host = host_;
+  if (!keeps_target_) {
+    const Verdict done = rewrite_target(ctx);
+    if (done.ends_request()) return done;
+  }
+  edits_.apply(ctx);
+  if (!method_.empty()) ctx.upstream_method = method_;
+  return Verdict::proceed();
+}
 
+Verdict ProxyRewrite::rewrite_target(RequestContext& ctx) const noexcept {
   const std::string_view source = unsafe_ ? sdk::origin_form(ctx.target) : ctx.path;
   Target target{source, false};
   if (has_uri_)
@@ -147,9 +157,6 @@ Verdict ProxyRewrite::rewrite(RequestContext& ctx) const noexcept {
   std::string_view uri = encoded(ctx, target);
   if (!uri.starts_with('/') && uri != "*") uri = ctx.arena.concat({"/", uri});  // else it were no request target
   ctx.upstream_uri = uri;
-
-  edits_.apply(ctx);
-  if (!method_.empty()) ctx.upstream_method = method_;
   return Verdict::proceed();
 }
 

@@ -48,6 +48,7 @@ class ProxyRewrite {
     bool has_query_mark = false;
     const Rule* failed = nullptr;  // the regex engine gave up on it
   };
+  sdk::Verdict rewrite_target(sdk::RequestContext& ctx) const noexcept;
   Target from_template(sdk::RequestContext& ctx, std::string_view source) const noexcept;
   Target from_rules(sdk::RequestContext& ctx, std::string_view source) const noexcept;
   std::string_view encoded(sdk::RequestContext& ctx, const Target& target) const noexcept;
@@ -58,6 +59,7 @@ class ProxyRewrite {
   sdk::Template uri_;
   std::vector<Rule> rules_;
   bool unsafe_ = false;
+  bool keeps_target_ = false;   // only header fields or the method change
   FieldEdits edits_;
 };
 

@@ -39,6 +39,8 @@ TEST_CASE("proxy-rewrite computes the upstream target", "[plugins][proxy-rewrite
       {R"J({"regex_uri":["^/x/(.*)","/1/$1","^/t/(.*)","/2/${1}0"]})J", "/t/p", "/2/p0"},
       {R"J({"uri":"/hello","regex_uri":["^/t/(.*)","/$1"]})J", "/t/p", "/hello"},
       {R"J({"host":"x.com"})J", "/print%5Furi", "/print_uri"},
+      {R"J({"headers":{"X-A":"1"}})J", "/a%2fb//c%0d%0a?q=%41", ""},   // as received
+      {R"J({"method":"PUT"})J", "/a%2fb", ""},
       {R"J({"host":"x.com"})J", "/hello%3f0z=7%26a%0D%0AHost:g", "/hello%3F0z=7&a%0D%0AHost:g"},
       {R"J({"regex_uri":["/hello/(.+)","/hello?v=$1"],"use_real_request_uri_unsafe":true})J", "/hello/%ED%85",
        "/hello?v=%ED%85"},
