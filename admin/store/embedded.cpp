@@ -45,8 +45,12 @@ class EmbeddedStore final : public Store {
   void close() override;
 
  private:
+  Result<Snapshot> open_for_writing();
+  Result<Snapshot> open_for_reading();
   Result<void> prepare();
+  Result<void> claim();
   Result<Snapshot> load();
+  void drop_database();
   void run();
   void commit_group(std::deque<Job>& group);
   Result<void> apply_locked(const Job& job);  // inside the transaction
@@ -59,6 +63,7 @@ class EmbeddedStore final : public Store {
   sqlite::Database db_;
   sqlite::Statement put_, remove_, get_, epoch_, set_revision_;
   std::uint64_t my_epoch_ = 0;
+  bool claimed_ = false;   // earlier users are fenced out
   // Main thread only.
   std::uint64_t revision_ = 0;
   std::size_t pending_ = 0;
@@ -73,6 +78,22 @@ class EmbeddedStore final : public Store {
 };
 
 Result<Snapshot> EmbeddedStore::open() {
+  auto snapshot = open_for_writing();
+  if (!snapshot && snapshot.error().code != Errc::invalid) {
+    // A full disk must not keep what is configured from being served.
+    const Error why = snapshot.error();
+    drop_database();
+    snapshot = open_for_reading();
+    if (!snapshot) return why;
+    log::crit("store: " + why.message() + "; what it holds is served, writes are refused until the disk takes one");
+  }
+  if (!snapshot) return snapshot;
+  revision_ = snapshot->revision;
+  thread_ = std::thread([this] { run(); });
+  return snapshot;
+}
+
+Result<Snapshot> EmbeddedStore::open_for_writing() {
   const mode_t before = ::umask(0077);  // the file and its -wal and -shm are for us alone
   auto db = sqlite::Database::open(options_.path);
   if (db) {
@@ -87,12 +108,50 @@ Result<Snapshot> EmbeddedStore::open() {
   if (!db) return db.error();
   if (auto ready = migrate(db_); !ready) return ready.error();
   if (auto ready = prepare(); !ready) return ready.error();
+  if (auto mine = claim(); !mine) return mine.error();
+  return load();
+}
+
+// Takes no room on the disk: the lock is held for good instead of the index of the log in shared memory. So nobody changes
+// anything between this and the claim that comes before the first write.
+Result<Snapshot> EmbeddedStore::open_for_reading() {
+  auto db = sqlite::Database::open(options_.path);
+  if (!db) return db.error();
+  db_ = std::move(*db);
+  for (const char* pragma : {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA synchronous=FULL", "PRAGMA wal_autocheckpoint=1000"})
+    if (auto done = db_.exec(pragma); !done) return done.error();
+  auto layout = store_layout(db_);
+  if (!layout) return layout.error();
+  if (*layout != kStoreLayout) return Error{Errc::io, options_.path, "holds nothing that can be read", "store"};
+  if (auto ready = prepare(); !ready) return ready.error();
   auto snapshot = load();
-  if (!snapshot) return snapshot;
-  my_epoch_ = snapshot->epoch;
-  revision_ = snapshot->revision;
-  thread_ = std::thread([this] { run(); });
+  // The epoch is not counted up: the clock makes it another one than that of any earlier user.
+  if (snapshot) snapshot->epoch = static_cast<std::uint64_t>(options_.wall_ms());
   return snapshot;
+}
+
+void EmbeddedStore::drop_database() {
+  for (sqlite::Statement* s : {&put_, &remove_, &get_, &epoch_, &set_revision_}) *s = sqlite::Statement();
+  db_ = sqlite::Database();
+}
+
+Result<void> EmbeddedStore::claim() {
+  const std::string text =
+      "BEGIN IMMEDIATE; UPDATE counters SET value=value+1 WHERE name='epoch';"
+      "DELETE FROM objects WHERE expires<>0 AND expires<=" +
+      std::to_string(options_.wall_ms()) + ";COMMIT";
+  if (auto done = db_.exec(text.c_str()); !done) {
+    if (db_.in_transaction()) (void)db_.exec("ROLLBACK");
+    return done.error();
+  }
+  auto row = epoch_.step();
+  const bool found = row && *row;
+  if (found) my_epoch_ = static_cast<std::uint64_t>(epoch_.integer(0));
+  epoch_.reset();
+  if (!row) return row.error();
+  if (!found) return Error{Errc::internal, {}, "the store has no epoch", "store"};
+  claimed_ = true;
+  return {};
 }
 
 Result<void> EmbeddedStore::prepare() {
@@ -115,14 +174,6 @@ Result<void> EmbeddedStore::prepare() {
 
 Result<Snapshot> EmbeddedStore::load() {
   Snapshot out;
-  const std::string begin =
-      "BEGIN IMMEDIATE; UPDATE counters SET value=value+1 WHERE name='epoch';"
-      "DELETE FROM objects WHERE expires<>0 AND expires<=" +
-      std::to_string(options_.wall_ms()) + ";COMMIT";
-  if (auto r = db_.exec(begin.c_str()); !r) {
-    if (db_.in_transaction()) (void)db_.exec("ROLLBACK");
-    return r.error();
-  }
   auto counters = db_.prepare("SELECT name,value FROM counters");
   if (!counters) return counters.error();
   while (true) {
@@ -133,7 +184,9 @@ Result<Snapshot> EmbeddedStore::load() {
     if (counters->text(0) == "epoch") out.epoch = value;
     if (counters->text(0) == "revision") out.revision = value;
   }
-  auto rows = db_.prepare("SELECT key,value,created,modified,expires FROM objects ORDER BY key");
+  auto rows = db_.prepare(("SELECT key,value,created,modified,expires FROM objects WHERE expires=0 OR expires>" +
+                           std::to_string(options_.wall_ms()) + " ORDER BY key")
+                              .c_str());
   if (!rows) return rows.error();
   while (true) {
     auto row = rows->step();
@@ -192,6 +245,10 @@ void EmbeddedStore::commit_group(std::deque<Job>& group) {
       lock.unlock();
       return fail_from(0, Error{Errc::unavailable, {}, "an earlier write failed", "store", true});
     }
+  }
+  if (!claimed_) {
+    if (auto mine = claim(); !mine) return fail_from(0, mine.error());
+    log::notice("store: the disk takes writes again");
   }
   if (auto begun = db_.exec("BEGIN IMMEDIATE"); !begun) {
     log::error("store: cannot begin a transaction: " + begun.error().message());
@@ -270,8 +327,7 @@ void EmbeddedStore::close() {
     thread_.join();
   }
   *alive_ = false;
-  for (sqlite::Statement* s : {&put_, &remove_, &get_, &epoch_, &set_revision_}) *s = sqlite::Statement();
-  db_ = sqlite::Database();
+  drop_database();
 }
 
 }  // namespace

@@ -14,14 +14,18 @@ constexpr const char* kSteps[kStoreLayout] = {
 };
 }  // namespace
 
-Result<void> migrate(sqlite::Database& db) {
+Result<int> store_layout(sqlite::Database& db) {
   auto statement = db.prepare("PRAGMA user_version");
   if (!statement) return statement.error();
   auto row = statement->step();
   if (!row) return row.error();
-  const int found = *row ? static_cast<int>(statement->integer(0)) : 0;
-  statement->reset();
-  *statement = sqlite::Statement();
+  return *row ? static_cast<int>(statement->integer(0)) : 0;
+}
+
+Result<void> migrate(sqlite::Database& db) {
+  const auto layout = store_layout(db);
+  if (!layout) return layout.error();
+  const int found = *layout;
   if (found > kStoreLayout)
     return Error{Errc::invalid,
                  {},

@@ -9,6 +9,7 @@ namespace sluice::admin {
 
 inline constexpr int kStoreLayout = 1;
 
+Result<int> store_layout(sqlite::Database& db);   // 0: nothing is there yet
 Result<void> migrate(sqlite::Database& db);
 
 }  // namespace sluice::admin

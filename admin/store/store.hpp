@@ -51,7 +51,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Opens for writing and fences every earlier user out (epoch + 1). Blocks.
+  // Opens for writing and fences every earlier user out (epoch + 1). Where nothing can be written (a full disk), what is
+  // there is read all the same, and the fence comes with the first write that the disk takes. Blocks.
   virtual Result<Snapshot> open() = 0;
 
   // REQUIRES: a successful open(), a batch that is not empty and names each key once.

@@ -1,5 +1,6 @@
 // The embedded store: durability, order, fencing, conditions.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -220,4 +221,39 @@ TEST_CASE("a file of a newer layout is refused, a broken one too", "[admin][stor
   }
   auto junk = store_at(dir.file("junk.db"), loop);
   CHECK_FALSE(junk->open());
+}
+
+TEST_CASE("a disk that takes nothing keeps nobody from reading, and the first write that it takes fences", "[admin][store]") {
+  TempDir dir;
+  Loop loop;
+  const std::string path = dir.file("config.db");
+  std::uint64_t epoch = 0;
+  {
+    auto store = store_at(path, loop);
+    epoch = store->open()->epoch;
+    REQUIRE(submit(*store, loop, {put("routes/1", "{}")}).has_value());
+  }
+  // No file may grow: what a full disk does to every write.
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  auto store = store_at(path, loop);
+  setrlimit(RLIMIT_FSIZE, &none);
+  auto snapshot = store->open();
+  Result<std::uint64_t> refused = snapshot.has_value() ? submit(*store, loop, {put("routes/2", "{}")}) : snapshot.error();
+  setrlimit(RLIMIT_FSIZE, &before);
+  REQUIRE(snapshot.has_value());
+  CHECK(snapshot->records.size() == 1);
+  CHECK(snapshot->epoch != epoch);
+  CHECK_FALSE(refused.has_value());
+  store->clear_failure();
+  REQUIRE(submit(*store, loop, {put("routes/3", "{}")}).has_value());
+  store.reset();
+  auto again = store_at(path, loop);
+  auto after = again->open();
+  REQUIRE(after.has_value());
+  CHECK(after->records.size() == 2);
+  CHECK(after->epoch == epoch + 2);   // one for the claim, one for this opening
 }

@@ -1,11 +1,13 @@
 """The store under the real binary: entries that are broken, and secrets that many updates have passed over."""
+import contextlib
 import json
 import os
 import signal
 import sqlite3
+import subprocess
 import unittest
 
-from gateway import GatewayTest, wait_until
+from gateway import Gateway, GatewayTest, Origin, wait_until
 
 
 class StoreTest(GatewayTest):
@@ -124,6 +126,45 @@ class Secrets(StoreTest):
 
 
 del StoreTest  # a base, not a test
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a small file system can be mounted by root alone")
+class FullDisk(unittest.TestCase):
+    def setUp(self):
+        self.origin = Origin("one")
+        self.addCleanup(self.origin.stop)
+        self.gateway = Gateway(1)
+        self.addCleanup(self.gateway.close)
+        self.data = os.path.join(self.gateway.prefix, "data")
+        os.mkdir(self.data)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", self.data], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("mount is not allowed here")
+        self.addCleanup(lambda: subprocess.run(["umount", "-l", self.data]))
+        self.gateway.start()
+
+    def put(self, i):
+        return self.gateway.admin("PUT", "/routes/%d" % i, {"uri": "/%d" % i, "desc": "d" * 200, "upstream": {
+            "type": "roundrobin", "nodes": {self.origin.node: 1}}}).status
+
+    def test_writes_are_refused_traffic_goes_on_and_nothing_acknowledged_is_lost(self):
+        acknowledged = 0
+        while self.put(acknowledged) == 201:
+            acknowledged += 1
+        self.assertEqual([self.put(1000 + i) for i in range(3)], [503] * 3)
+        self.assertEqual(self.gateway.proxy("/0").status, 200)
+        # Started anew with no room at all: what is there is served.
+        self.gateway.stop()
+        with open(os.path.join(self.data, "filler"), "wb", buffering=0) as f, contextlib.suppress(OSError):
+            while True:
+                f.write(b"x" * 4096)
+        self.gateway.start()
+        self.assertEqual([self.gateway.proxy("/%d" % i).status for i in range(acknowledged)], [200] * acknowledged)
+        self.assertEqual(self.put(2000), 503)
+        # Room again: it recovers by itself.
+        os.remove(os.path.join(self.data, "filler"))
+        subprocess.run(["mount", "-o", "remount,size=4m", self.data], check=True)
+        self.assertEqual(self.put(2000), 201)
+        self.assertEqual(self.gateway.proxy("/2000").status, 200)
 
 
 if __name__ == "__main__":
