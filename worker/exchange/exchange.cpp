@@ -201,8 +201,11 @@ Task<void> Exchange::pipeline() noexcept {
     if (!there) co_return;
   }
 
+  // Most routes have few plugins, many none: nothing to run, no body to read and nobody to merge.
+  const bool quiet = !wants_body && global_->rewrite.empty() && global_->access.empty() &&
+                     (chain_ == nullptr || (chain_->rewrite.empty() && chain_->access.empty()));
   std::span<const sdk::Step> added;
-  for (int phase = 0; phase < 5; ++phase) {
+  for (int phase = quiet ? 5 : 0; phase < 5; ++phase) {
     Steps steps;
     switch (phase) {
       case 0: steps = {global_->rewrite, true, true}; break;

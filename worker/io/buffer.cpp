@@ -41,8 +41,7 @@ Buffer::Buffer(std::size_t at_least) noexcept {
   outstanding += size_;
 }
 
-void Buffer::reset() noexcept {
-  if (data_ == nullptr) return;
+void Buffer::give_back() noexcept {
   SizeClass& c = class_of(size_);
   outstanding -= size_;
   if (c.kept >= c.keep) {

@@ -29,11 +29,14 @@ class Buffer {
   explicit operator bool() const noexcept { return data_ != nullptr; }
   char* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
-  void reset() noexcept;
+  void reset() noexcept {
+    if (data_ != nullptr) give_back();
+  }
 
   static std::size_t outstanding_bytes() noexcept;  // lent out now
 
  private:
+  void give_back() noexcept;
   char* data_ = nullptr;
   std::size_t size_ = 0;
 };
