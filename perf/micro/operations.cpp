@@ -130,6 +130,54 @@ Operation plugin(std::string_view name, std::string_view json) {
   };
 }
 
+// One update of one of a thousand records.
+Operation dictionary() {
+  struct Bucket {
+    std::uint64_t count = 0;
+  };
+  auto catalog = std::shared_ptr<shm::Catalog>(shm::Catalog::create({}, 8).value());
+  auto keys = std::make_shared<std::vector<std::string>>();
+  for (int i = 0; i < 1000; ++i) keys->push_back("10.0." + std::to_string(i / 250) + "." + std::to_string(i % 250));
+  return [catalog, keys](int i) {
+    shm::Dict<Bucket> dict(catalog->limit_req());
+    const std::string& text = (*keys)[static_cast<std::size_t>(i) % keys->size()];
+    const shm::OwnerId owner{1};
+    dict.update(dict.key(owner, text), owner, text, from_ns(1), [](Bucket& b, bool, shm::RecordMeta& meta) noexcept {
+      ++b.count;
+      meta.expires = from_ns(1'000'000'000'000);
+    });
+  };
+}
+
+// The phases of a chain of eight plugins that have nothing to say about this request.
+Operation chain() {
+  auto c = std::make_shared<Configured>(0);
+  std::vector<std::shared_ptr<const PluginInstance>> members;
+  for (const char* name : {"ip-restriction", "ua-restriction", "referer-restriction", "uri-blocker", "echo", "cors", "proxy-buffering", "csrf"}) {
+    const std::string_view n = name;
+    const char* json = n == "ip-restriction"        ? R"({"blacklist":["10.9.9.0/24"]})"
+                       : n == "ua-restriction"      ? R"({"denylist":["nobody"]})"
+                       : n == "referer-restriction" ? R"({"blacklist":["nobody.example"],"bypass_missing":true})"
+                       : n == "uri-blocker"         ? R"({"block_rules":["/nothing-like-it"]})"
+                       : n == "echo"                ? R"({"before_body":""})"
+                       : n == "csrf"                ? R"({"key":"k"})"
+                                                    : "{}";
+    auto conf = parse_json(json);
+    auto made = compile_plugin_conf(EnabledPlugins{}, n, *conf, c->host, "/apisix/routes/1");
+    if (!made) std::abort();
+    members.push_back(*made);
+  }
+  auto owned = std::make_shared<OwnedChain>(std::move(members));
+  return [c, owned](int) {
+    RequestContext ctx;
+    perf::fill_sample(ctx);
+    const Chain& chain = owned->view();
+    for (const auto steps : {chain.rewrite, chain.access, chain.before_proxy})
+      for (const Step& step : steps)
+        if (run_step(step, ctx).ends_request()) std::abort();
+  };
+}
+
 Operation context_alone() {
   return [](int) {
     RequestContext ctx;
@@ -187,6 +235,8 @@ const std::vector<Named>& operations() {
       {"route-miss", 2000, [] { return lookup("/nothing/like/it", false); }},
       {"template", 2000, render},
       {"context", 2000, context_alone},
+      {"dictionary", 4000, dictionary},
+      {"chain", 2000, chain},
       {"plugin-limit-req", 2000, [] { return plugin("limit-req", R"({"rate":1000000,"burst":10,"key":"remote_addr"})"); }},
       {"plugin-limit-count", 2000, [] { return plugin("limit-count", R"({"count":1000000000,"time_window":60,"key":"remote_addr"})"); }},
       {"plugin-limit-count-templated", 2000,
