@@ -1,9 +1,12 @@
 """What an operator does to a running gateway: rotates its logs, resizes its terminal, asks for what there is not."""
+import contextlib
 import fcntl
+import http.client
 import os
 import pty
 import pwd
 import signal
+import socket
 import stat
 import struct
 import subprocess
@@ -11,7 +14,7 @@ import termios
 import threading
 import unittest
 
-from gateway import Gateway, GatewayTest, wait_until
+from gateway import Gateway, GatewayTest, free_ports, wait_until
 
 ROOT = os.geteuid() == 0
 
@@ -90,6 +93,38 @@ class Logs(GatewayTest):
         self.assertFalse(os.path.exists(victim))
         with open(self.gateway.output) as f:
             self.assertRegex(f.read(), "nginx_config.error_log.*Too many levels of symbolic links")
+
+
+class Nodes(GatewayTest):
+    workers = 1
+
+    def test_what_a_node_does_wrong_is_told_with_the_client_and_without_the_query(self):
+        dead = free_ports(1)[0]
+        liar = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(liar.close)
+
+        def lie():
+            for answer in (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", b"",
+                           b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"):
+                connection, _ = liar.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(answer)
+
+        threading.Thread(target=lie, daemon=True).start()
+        lying = "127.0.0.1:%d" % liar.getsockname()[1]
+        self.gateway.put("/routes/1", self.route("/dead", "127.0.0.1:%d" % dead))
+        self.gateway.put("/routes/2", self.route("/liar", lying))
+        self.assertEqual(self.gateway.proxy("/dead?apikey=secret").status, 502)
+        for status in (502, 502, 200):
+            with contextlib.suppress(http.client.IncompleteRead):
+                self.assertEqual(self.gateway.proxy("/liar", "POST", b"x").status, status)
+        with open(os.path.join(self.gateway.prefix, "logs", "error.log")) as f:
+            log = f.read()
+        self.assertIn('upstream 127.0.0.1:%d takes no connection, client 127.0.0.1, request "GET /dead", route 1' % dead, log)
+        for what in ("sent a malformed answer", "ended the connection without an answer", "cut its answer short"):
+            self.assertIn('upstream %s %s, client 127.0.0.1, request "POST /liar", route 2' % (lying, what), log)
+        self.assertNotIn("secret", log)
 
 
 class Terminal(unittest.TestCase):

@@ -153,7 +153,10 @@ Task<void> Exchange::answer() noexcept {
   release_upstream(read_all && sent_all && !answer_.close && !dirty_ && whole);
   settle_answer(whole || flow_ == Flow::done);
   if (!whole) {
-    if (flow_ == Flow::cut) worker_.count(Refusal::cut_answer);
+    if (flow_ == Flow::cut) {
+      worker_.count(Refusal::cut_answer);
+      tell_of_node("cut its answer short");
+    }
     keep_open_ = false;
     reset_client_ = !client_gone_ && !client_counts_ && !client_chunked_;
   }

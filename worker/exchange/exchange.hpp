@@ -115,6 +115,7 @@ class Exchange {
   Task<Asked> attempt() noexcept;           // one node: connect (or reuse) and ask
   bool may_retry(Asked how) const noexcept;
   void begin_attempt() noexcept;
+  void tell_of_node(std::string_view what) noexcept;   // into the error log, so many lines a second
   void end_attempt(Asked how) noexcept;
   void settle_node(bool failed, bool ignored) noexcept;
   sdk::Attempt& attempt_record() noexcept;

@@ -8,6 +8,26 @@
 
 namespace sluice::worker {
 
+namespace {
+
+constexpr int kLinesPerSecond = 10;   // of each worker: a dead node must not fill the disk
+
+std::string_view told(bool timed_out, bool malformed, bool sent) noexcept {
+  return timed_out ? "timed out" : malformed ? "sent a malformed answer" : sent ? "ended the connection without an answer"
+                                                                                : "takes no connection";
+}
+
+}  // namespace
+
+// Without the query, which may hold secrets.
+void Exchange::tell_of_node(std::string_view what) noexcept {
+  static thread_local log::Pace pace(kLinesPerSecond);
+  if (!log::enabled(log::Level::error) || !pace.admit(ctx_.now)) return;
+  const std::string_view target = head_.target.substr(0, head_.target.find('?'));
+  log::error(ctx_.arena.concat({"upstream ", attempt_record().address, " ", what, ", client ", ctx_.client_text, ", request \"",
+                                ctx_.method, " ", target, "\", route ", ctx_.route_id}));
+}
+
 sdk::Attempt& Exchange::attempt_record() noexcept {
   return ctx_.attempts[std::min<std::size_t>(ctx_.attempt_count, sdk::RequestContext::kMaxAttemptsKept) - 1];
 }
@@ -43,6 +63,7 @@ void Exchange::end_attempt(Asked how) noexcept {
   a.bytes_sent = request_sent_;
   a.response_ns = (worker_.reactor.now() - attempt_start_).count();
   if (how == Asked::malformed) worker_.count(Refusal::bad_answer);
+  if (!ignored) tell_of_node(told(how == Asked::timed_out, how == Asked::malformed, request_sent_ != 0));
   settle_node(true, ignored);
 }
 
