@@ -18,7 +18,7 @@ struct Row {
   std::uint32_t value_words;
   bool leases;
 };
-enum : std::size_t { kLimitReq, kLimitCount, kLimitConn, kEwma, kLeastConn, kHealth, kStatus, kDicts };
+enum : std::size_t { kLimitReq, kLimitCount, kLimitConn, kEwma, kLeastConn, kHealth, kStatus, kBreaker, kDicts };
 constexpr std::array<Row, kDicts> kRows{{
     {"plugin-limit-req", kLimitReqBytes / 8, false},
     {"plugin-limit-count", kLimitCountBytes / 8, false},
@@ -27,6 +27,7 @@ constexpr std::array<Row, kDicts> kRows{{
     {"balancer-least-conn", sizeof(LeasedValue) / 8, true},
     {"upstream-healthcheck", sizeof(HealthRecord) / 8, false},
     {"internal-status", DictCore::kMaxValueWords, false},
+    {"plugin-api-breaker", kBreakerBytes / 8, false},
 }};
 constexpr std::string_view kMetrics = "prometheus-metrics";
 constexpr std::uint32_t kOwners = 32768;
@@ -152,6 +153,7 @@ Catalog::Catalog(Region region) noexcept
       least_conn_core_(region_, directory_->dicts[kLeastConn], nullptr),
       health_core_(region_, directory_->dicts[kHealth], nullptr),
       status_(region_, directory_->dicts[kStatus], &owners_),
+      breaker_(region_, directory_->dicts[kBreaker], &owners_),
       limit_conn_(limit_conn_core_),
       ewma_(ewma_core_),
       least_conn_(least_conn_core_),
@@ -178,7 +180,7 @@ std::uint64_t Catalog::settle_worker(std::uint32_t slot) noexcept {
 
 DictCore* Catalog::dictionary(std::string_view name) noexcept {
   DictCore* const all[] = {&limit_req_,       &limit_count_, &limit_conn_core_, &ewma_core_,
-                           &least_conn_core_, &health_core_, &status_};
+                           &least_conn_core_, &health_core_, &status_, &breaker_};
   static_assert(std::size(all) == kDicts);
   for (std::size_t i = 0; i < kDicts; ++i)
     if (kRows[i].name == name) return all[i];

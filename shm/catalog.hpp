@@ -27,6 +27,7 @@ namespace sluice::shm {
 // Values that the plugins may keep, in bytes: static_assert(sizeof(V) <= kLimitReqBytes).
 inline constexpr std::size_t kLimitReqBytes = 24;
 inline constexpr std::size_t kLimitCountBytes = 64;
+inline constexpr std::size_t kBreakerBytes = 24;
 
 // Health of a node as the checks and the passive reports see it. Meaning of state: enum of the health checker.
 struct HealthRecord {
@@ -80,6 +81,7 @@ class Catalog {
   LeaseTable& least_conn() noexcept { return least_conn_; }  // balancer-least-conn
   HealthTable& health() noexcept { return health_; }         // upstream-healthcheck
   Cells& metrics() noexcept { return metrics_; }             // prometheus-metrics
+  DictCore& api_breaker() noexcept { return breaker_; }      // plugin-api-breaker: Dict<V>, V up to kBreakerBytes
   DictCore& status() noexcept { return status_; }            // internal-status: Dict<V>, V up to 64 bytes
 
   // Master: a worker slot with everything behind it, ready for a fork; nothing when all slots are in use.
@@ -108,7 +110,7 @@ class Catalog {
   const Directory* directory_;
   OwnerTable owners_;
   WorkerTable workers_;
-  DictCore limit_req_, limit_count_, limit_conn_core_, ewma_core_, least_conn_core_, health_core_, status_;
+  DictCore limit_req_, limit_count_, limit_conn_core_, ewma_core_, least_conn_core_, health_core_, status_, breaker_;
   LeaseDict limit_conn_;
   EwmaTable ewma_;
   LeaseTable least_conn_;

@@ -22,7 +22,7 @@ TEST_CASE("the catalog has every dictionary by its name", "[shm][catalog]") {
   }
   CHECK(names == std::vector<std::string>{"plugin-limit-req", "plugin-limit-count", "plugin-limit-conn",
                                           "balancer-ewma", "balancer-least-conn", "upstream-healthcheck",
-                                          "internal-status", "prometheus-metrics"});
+                                          "internal-status", "plugin-api-breaker", "prometheus-metrics"});
   CHECK(names.size() == Catalog::defaults().size());
 }
 
