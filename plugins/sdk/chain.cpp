@@ -119,6 +119,8 @@ const Chain* merge_consumer(const Chain& route, std::span<const std::shared_ptr<
 bool passes_filter_slow(const PluginInstance& instance, RequestContext& ctx) noexcept {
   constexpr std::uint32_t kTag = 0xf117e4;
   constexpr std::uint64_t kPasses = 1, kFails = 2;
+  if (ctx.skips_plugin(name_of(instance))) return false;
+  if (!instance.meta.filter) return true;
   std::uint64_t& remembered = ctx.note_or_add(&instance, kTag);
   if (remembered == 0)
     remembered = instance.meta.filter->evaluate(ctx) == Expression::Outcome::no ? kFails : kPasses;

@@ -67,11 +67,12 @@ class OwnedChain {
 const Chain* merge_consumer(const Chain& route, std::span<const std::shared_ptr<const PluginInstance>> consumer,
                             Arena& arena, std::span<const Step>& added_rewrite) noexcept;
 
-// `_meta.filter`, evaluated at the plugin's first phase and remembered for the request. A broken expression is true.
+// `_meta.filter`, evaluated at the plugin's first phase and remembered for the request. A broken expression is true. Nor does
+// a plugin run that another one has marked to be skipped.
 inline bool passes_filter(const PluginInstance& instance, RequestContext& ctx) noexcept;
 bool passes_filter_slow(const PluginInstance& instance, RequestContext& ctx) noexcept;
 inline bool passes_filter(const PluginInstance& instance, RequestContext& ctx) noexcept {
-  return !instance.meta.filter || passes_filter_slow(instance, ctx);
+  return (!instance.meta.filter && !ctx.skips_plugins()) || passes_filter_slow(instance, ctx);
 }
 
 // Runs one step: filter, handler, `_meta.error_response` on a reply with status >= 400. Sets ctx.source on a reply.

@@ -200,6 +200,17 @@ class RequestContext {
     std::uint64_t value;
     PluginNote* next;
   };
+  // From now on no plugin of that name runs for this request (workflow has run it). At most two; `name` outlives it.
+  void skip_plugin(std::string_view name) noexcept {
+    if (skipped_count_ < std::size(skipped_)) skipped_[skipped_count_++] = name;
+  }
+  bool skips_plugins() const noexcept { return skipped_count_ != 0; }
+  bool skips_plugin(std::string_view name) const noexcept {
+    for (std::size_t i = 0; i < skipped_count_; ++i)
+      if (skipped_[i] == name) return true;
+    return false;
+  }
+
   std::uint64_t* note(const void* owner, std::uint32_t tag) noexcept;          // nullptr when absent
   std::uint64_t& note_or_add(const void* owner, std::uint32_t tag) noexcept;   // zero when new
 
@@ -208,6 +219,8 @@ class RequestContext {
 
  private:
   PluginNote* notes_ = nullptr;
+  std::size_t skipped_count_ = 0;
+  std::string_view skipped_[2];
 };
 
 // 32 lower-case hex digits from a per-process generator; stable for the request once made.
