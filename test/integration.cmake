@@ -8,7 +8,7 @@ if(TARGET sluice)
              WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/integration)
     # They measure times: two of them must not share two processors.
     set_tests_properties("integration: ${short}" PROPERTIES
-      ENVIRONMENT "SLUICE_BINARY=$<TARGET_FILE:sluice>;PYTHONDONTWRITEBYTECODE=1"
+      ENVIRONMENT "SLUICE_BINARY=$<TARGET_FILE:sluice>;SLUICE_SANITIZE=${SLUICE_SANITIZE};PYTHONDONTWRITEBYTECODE=1"
       TIMEOUT 300 RESOURCE_LOCK integration LABELS integration)
   endforeach()
 endif()
