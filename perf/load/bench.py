@@ -121,7 +121,8 @@ class Bench:
             f.write("worker_processes 1; daemon off; pid %s/origin.pid; error_log %s/origin.err;\n"
                     "events { worker_connections 8192; }\nhttp { access_log off; keepalive_requests 100000000;\n"
                     "client_body_temp_path %s/ob; keepalive_timeout 3600s;\n"
-                    "server { listen 127.0.0.1:%d backlog=4096; client_max_body_size 0; root %s;\n"
+                    # On every address: the nodes of nodes-* are 127.0.0.1 to 127.0.0.200.
+                    "server { listen %d backlog=4096; client_max_body_size 0; root %s;\n"
                     % (self.work, self.work, self.work, PORTS["origin"], self.work))
             f.write("open_file_cache max=16 inactive=3600s; sendfile on;\n"
                     "location = /100 { return 200 \"%s\"; }\n location /echo { return 200 ok; }\n"

@@ -1,5 +1,6 @@
 #include "worker/balancer/least_conn.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "plugins/sdk/request_context.hpp"
@@ -13,6 +14,7 @@ LeastConn::LeastConn(std::span<const Peer> peers, std::string owner, const shm::
     addresses_.push_back(peer.address);
     entries_.push_back({table_ ? table_->intern(owner_ + "|" + peer.address, now) : shm::SlotRef{}, peer.weight});
   }
+  for (const Entry& entry : entries_) heaviest_ = std::max(heaviest_, entry.weight);
   start_ = peers.empty() ? 0 : Random(seed).below(static_cast<std::uint32_t>(peers.size()));
 }
 
@@ -47,6 +49,7 @@ std::uint32_t LeastConn::pick(Walk& walk) noexcept {
     if (best != kNoPeer && score >= lowest) continue;
     best = i;
     lowest = score;
+    if (lowest * heaviest_ <= 1.0) break;   // idle, and none is heavier: no other can be better
   }
   if (best != kNoPeer) acquire(best, walk.request.now);
   return best;

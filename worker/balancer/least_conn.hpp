@@ -42,6 +42,7 @@ class LeastConn final : public Picker {
   std::vector<std::string> addresses_;
   std::vector<Entry> entries_;
   std::uint32_t start_;
+  std::uint32_t heaviest_ = 0;   // weight
 };
 
 }  // namespace sluice::balancer
