@@ -144,7 +144,8 @@ struct Stage {
     };
     hooks.on_ready = [&] { ++counts.serving; };
     hooks.on_taken_over = [&](const Generation& g) { counts.settings_taken += g.admin_key == "new"; };
-    Supervisor supervisor(generation("old"), {}, {}, listeners, *catalog, std::move(hooks), 300ms);
+    Supervisor supervisor(generation("old"), {}, {}, listeners, *catalog, std::move(hooks),
+                          next_is_broken ? nanoseconds(300ms) : nanoseconds(20s));
     return supervisor.run();
   }
 };
