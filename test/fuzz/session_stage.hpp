@@ -73,6 +73,7 @@ class Stage {
     settings_.trusted.seal();
     settings_.readable_body = 512;
     settings_.spill = 4096;
+    settings_.grace_after_half_close = nanoseconds(0);   // or every round with a half-close takes a second
     host_.catalog = catalog_.get();
     host_.worker_slot = 0;
     tables_ = std::make_unique<live::Tables>(live::TablesOptions{}, host_, enabled_);
