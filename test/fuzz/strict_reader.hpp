@@ -68,7 +68,7 @@ class StrictReader {
     }
     if (same(name, "content-length")) {
       ++lengths_;
-      need(!value.empty() && value.size() < 19);
+      need(!value.empty() && value.size() <= 19);
       length_ = 0;
       for (const char c : value) {
         need(c >= '0' && c <= '9');

@@ -132,7 +132,8 @@ Exchange::Received Exchange::parse_answer() noexcept {
   if (answer_.status >= 200) return Received::final_head;
   if (answer_.status == 101) {
     const bool asked = asked_upgrade_ && answer_.upgrade && upstream_fields_.find(sdk::FieldId::upgrade) != nullptr;
-    return asked ? Received::final_head : Received::malformed;
+    // Nor can anybody agree to what has not been said to its end.
+    return asked && out_sent_ == out_size_ ? Received::final_head : Received::malformed;
   }
   return ++interims_ > kMaxInterims ? Received::malformed : Received::interim;
 }
